@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+# Every library Millrace does not write itself, in one place, with its reason. Found the standard way; `./dev setup` installs what is missing.
+find_package(Threads REQUIRED)
+find_package(PkgConfig REQUIRED)
+
+find_package(fmt REQUIRED)                  # text formatting (std::format is missing from the supported standard library)
+find_package(spdlog REQUIRED)               # log lines, levels, rotation-free sinks
+find_package(yaml-cpp REQUIRED)             # YAML with line and column marks
+find_package(nlohmann_json REQUIRED)        # JSON we write and read ourselves: manifest, /status, config schema
+find_package(simdjson REQUIRED)             # JSON records on the hot path
+find_package(CLI11 REQUIRED)                # command line
+find_package(pugixml REQUIRED)              # XML of S3 listings and errors
+find_package(prometheus-cpp REQUIRED COMPONENTS core)  # Prometheus text exposition
+find_package(zstd REQUIRED)                 # zstd streams
+find_package(CURL REQUIRED)                 # HTTP transport of the S3 client
+find_package(OpenSSL REQUIRED)              # TLS of libcurl, hashes of the signer's family
+find_package(ZLIB REQUIRED)                 # gzip writing where isa-l's levels do not fit
+pkg_check_modules(isal REQUIRED IMPORTED_TARGET libisal)        # gzip inflate and CRC at hardware speed
+pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)    # XXH3: rolling hashes, shards
+pkg_check_modules(httplib REQUIRED IMPORTED_TARGET cpp-httplib) # the admin listener
+
+if(MILLRACE_BUILD_TESTS)
+  find_package(GTest REQUIRED)              # unit tests
+  find_package(rapidcheck REQUIRED)         # property tests
+endif()

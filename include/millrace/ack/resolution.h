@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Resolution: how one batch ended, as plain numbers; all that travels from the data plane to the checkpointer.
+#pragma once
+
+#include "millrace/base/ids.h"
+
+namespace millrace {
+
+enum class AckStatus { delivered, failed };
+
+struct Resolution {
+  PartitionId partition;
+  Epoch epoch;
+  BatchSeq seq;
+  Offset last_offset;
+  AckStatus status = AckStatus::delivered;
+};
+
+}  // namespace millrace

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// Schema: an options struct described once, as data: each key's name, type, default, range, meaning, example. From it
+// come the parser, `millrace describe`, the reference page and redaction, so they cannot drift. Defaults are those of a
+// default-made struct, so options made in code and in YAML are equal.
+//
+//   static const Schema<S3SourceOptions> schema = [] {
+//     Schema<S3SourceOptions> s("s3", "Bounded backfill of a bucket prefix");
+//     s.required("url", &S3SourceOptions::url, "Bucket and prefix to read.", {.example = "s3://bucket/exports/"});
+//     s.optional("lanes", &S3SourceOptions::lanes, "Worker lanes; fixed for the life of a checkpoint.", {.min = 1, .max
+//     = 4096}); s.nested("checkpoint", &S3SourceOptions::checkpoint, checkpoint_schema(), "Where progress is kept.",
+//     required); s.check([](const S3SourceOptions& o, const ConfigSection& at, ConfigProblems& problems) { ... });
+//     return s;
+//   }();
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "millrace/config/config.h"
+#include "millrace/config/values.h"
+
+namespace millrace {
+
+/// One key, described for people and machines.
+struct OptionDescription {
+  std::string name;
+  std::vector<std::string> aliases;
+  std::string type;  ///< "string", "integer", "bytes", "duration", "boolean", "one of a|b", "map", "list", "section"
+  std::string default_text;  ///< as one would write it; empty when there is none
+  std::string range;         ///< "1 to 4096"; empty when any
+  std::string meaning;
+  std::string example;
+  bool required = false;
+  bool secret = false;
+  std::vector<std::string> choices;
+  std::vector<OptionDescription> nested;  ///< of a section
+};
+
+/// A component's keys, in the order of the page.
+struct ComponentDescription {
+  std::string name;
+  std::string summary;
+  std::vector<OptionDescription> options;
+};
+
+/// What may be said of a key beside its meaning.
+struct OptionNotes {
+  std::string example;
+  std::optional<double> min;  ///< numbers, bytes (in bytes), durations (in seconds)
+  std::optional<double> max;
+  std::vector<std::string> aliases;
+  bool secret = false;
+};
+
+/// Specialise for an enum: `static constexpr std::pair<std::string_view, E> names[]`, the first name of a value being
+/// the one shown. Names are matched without regard to case.
+template <class E>
+struct EnumNames;
+
+/// Reads one scalar, list or map into `out`; adds what is wrong to `problems`. The types a key may have: bool,
+/// integers, double, std::string, ByteSize, Duration, Secret, enums with EnumNames, std::vector<std::string>,
+/// std::map<std::string, std::string>, std::optional of these.
+struct OptionReader {
+  static void read(const ConfigSection& at, const OptionDescription& option, const OptionNotes& notes, bool& out,
+                   ConfigProblems& problems);
+  static void read(const ConfigSection& at, const OptionDescription& option, const OptionNotes& notes,
+                   std::int64_t& out, ConfigProblems& problems);
+  static void read(const ConfigSection& at, const OptionDescription& option, const OptionNotes& notes,
+                   std::uint64_t& out, ConfigProblems& problems);
+  static void read(const ConfigSection& at, const OptionDescription& option, const OptionNotes& notes, double& out,
+                   ConfigProblems& problems);
+  static void read(const ConfigSection& at, const OptionDescription& option, const OptionNotes& notes, std::string& out,
+                   ConfigProblems& problems);
+  static void read(const ConfigSection& at, const OptionDescription& option, const OptionNotes& notes, ByteSize& out,
+                   ConfigProblems& problems);
+  static void read(const ConfigSection& at, const OptionDescription& option, const OptionNotes& notes, Duration& out,
+                   ConfigProblems& problems);
+  static void read(const ConfigSection& at, const OptionDescription& option, const OptionNotes& notes, Secret& out,
+                   ConfigProblems& problems);
+  static void read(const ConfigSection& at, const OptionDescription& option, const OptionNotes& notes,
+                   std::vector<std::string>& out, ConfigProblems& problems);
+  static void read(const ConfigSection& at, const OptionDescription& option, const OptionNotes& notes,
+                   std::map<std::string, std::string>& out, ConfigProblems& problems);
+  /// The index of the choice, or nothing after a problem was added.
+  static std::optional<std::size_t> read_choice(const ConfigSection& at, const OptionDescription& option,
+                                                ConfigProblems& problems);
+  /// Checks that `at` is a mapping and holds only names that `options` know (aliases included), once each; names the
+  /// nearest known key.
+  static void check_keys(const ConfigSection& at, const std::vector<OptionDescription>& options,
+                         ConfigProblems& problems);
+  static void missing(const ConfigSection& parent, const OptionDescription& option, ConfigProblems& problems);
+};
+
+}  // namespace millrace
+
+#include "millrace/config/schema_impl.h"  // IWYU pragma: keep: class Schema<Options>

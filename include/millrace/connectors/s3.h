@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// The object-storage connectors: a bounded source that reads every record under a prefix, and a sink that lands records
+// as objects. `s3://` and `file://` behave alike.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "millrace/base/result.h"
+#include "millrace/base/time.h"
+#include "millrace/config/schema.h"
+#include "millrace/config/values.h"
+#include "millrace/encode/encode_spec.h"
+#include "millrace/framing/framer.h"
+#include "millrace/pipeline/registry.h"
+#include "millrace/sink/sink.h"
+#include "millrace/source/source.h"
+
+namespace millrace {
+
+enum class ObjectCodec { auto_detect, none, gzip, zstd };
+enum class OnEmpty { warn, fail };
+enum class OnArchived { fail, skip };
+enum class Frozen { below, strict };
+
+/// Defaults are those of the YAML keys of the same names.
+struct S3SourceOptions {
+  std::string url;  ///< required
+  std::uint64_t lanes = 4;
+  std::string format = "ndjson";
+  ObjectCodec compression = ObjectCodec::auto_detect;
+  struct Checkpoint {
+    std::string url;  ///< required
+    std::map<std::string, std::string> store;
+    Duration timeout = std::chrono::seconds(10);
+    Duration owner_timeout = std::chrono::seconds(30);
+  } checkpoint;
+  ByteSize prefetch_bytes{8U << 20U};
+  ByteSize chunk_bytes{512U << 10U};
+  ByteSize max_record_bytes{64U << 20U};
+  std::uint64_t requests_in_flight = 64;
+  std::vector<std::string> include;  ///< globs on the key below the prefix; empty: all
+  std::vector<std::string> exclude;
+  std::string start_after;
+  OnEmpty on_empty = OnEmpty::warn;
+  OnArchived on_archived = OnArchived::fail;
+  Frozen frozen = Frozen::below;
+  std::int64_t zstd_window_log_max = 27;
+  std::string name;  ///< `{topic}` of its records; empty: "s3-" and eight hex digits of a hash of the identity
+  std::map<std::string, std::string> store;
+};
+
+class S3Source {
+ public:
+  [[nodiscard]] static const Schema<S3SourceOptions>& schema();
+  [[nodiscard]] static Result<std::unique_ptr<Source>> make(const ConfigSection& section,
+                                                            const BuildContext& context = {});
+  [[nodiscard]] static Result<std::unique_ptr<Source>> make(S3SourceOptions options, const BuildContext& context = {});
+  [[nodiscard]] static SourceKind kind();
+};
+
+enum class FileRotation { size, messages };
+enum class OutputFormat { json_lines, json_array, raw };
+enum class IfExists { verify, overwrite, fail };
+enum class NameEncoding { replace, percent };
+
+struct S3SinkOptions {
+  std::string url;  ///< or bucket and prefix
+  std::string bucket;
+  std::string prefix;
+  std::string path_template = "{stream}/{topic}/{date}/{hour}";
+  FileRotation file_rotation = FileRotation::size;
+  ByteSize max_file_size{8U << 20U};
+  std::uint64_t max_messages_per_file = 0;  ///< required with `messages`
+  Duration max_file_age = std::chrono::minutes(5);
+  OutputFormat output_format = OutputFormat::json_lines;
+  bool include_metadata = true;
+  bool include_headers = false;
+  bool wrap = true;  ///< false: payloads stand alone, without the wrapper object
+  bool mark_encoding = false;
+  std::int64_t timestamp_precision = 0;  ///< digits of a second: 0, 3, 6, 9
+  std::optional<std::string> delimiter;  ///< raw: required; "" allowed
+  std::string extension;                 ///< empty: jsonl, json or bin
+  NameEncoding name_encoding = NameEncoding::replace;
+  IfExists if_exists = IfExists::verify;
+  std::int64_t max_attempts = 3;
+  Duration retry_delay = std::chrono::seconds(1);
+  OnWriteFailure on_upload_failure = OnWriteFailure::stall;
+  std::uint64_t upload_concurrency = 4;
+  bool probe = true;
+  std::string probe_key;  ///< empty: <prefix>/.millrace-probe
+  // Shorthand for store options, as the sink's users know them; the same names in `store` may not be given twice.
+  std::string region;
+  std::string endpoint;
+  std::optional<bool> path_style;
+  std::string access_key_id;
+  Secret secret_access_key;
+  Secret session_token;
+  std::map<std::string, std::string> store;
+};
+
+class S3Sink {
+ public:
+  [[nodiscard]] static const Schema<S3SinkOptions>& schema();
+  [[nodiscard]] static Result<std::unique_ptr<Sink>> make(const ConfigSection& section,
+                                                          const BuildContext& context = {});
+  [[nodiscard]] static Result<std::unique_ptr<Sink>> make(S3SinkOptions options, const BuildContext& context = {});
+  [[nodiscard]] static SinkKind kind();
+};
+
+}  // namespace millrace

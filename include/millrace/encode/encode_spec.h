@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// EncodeSpec: how a sink wants the records of a configured pipeline written, as data. Typed chains bring an encoder of
+// their own.
+#pragma once
+
+#include <string>
+
+namespace millrace {
+
+enum class EncodeFormat {
+  discard,     ///< counted, not written
+  raw,         ///< payload bytes, then `delimiter`
+  json_lines,  ///< one JSON document a line
+  json_array,  ///< one JSON array a file
+};
+
+struct EncodeSpec {
+  EncodeFormat format = EncodeFormat::raw;
+  std::string delimiter = "\n";  ///< raw only
+  bool wrap = false;  ///< json formats: wrapper object with `payload`; otherwise the payload itself, which must be JSON
+  bool include_metadata = true;  ///< wrapper: offset, timestamp, stream, topic, partition_id
+  bool include_headers = false;  ///< wrapper: headers, where a record has some
+  int timestamp_digits = 0;      ///< of a second: 0, 3, 6 or 9
+  bool mark_encoding = false;    ///< wrapper: payload_encoding: base64 beside a base64 payload
+};
+
+/// What stands around the records of one file.
+struct Envelope {
+  std::string header;     ///< before the first record: "["
+  std::string separator;  ///< between two records: ","
+  std::string footer;     ///< after the last: "]"
+};
+
+}  // namespace millrace

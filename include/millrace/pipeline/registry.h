@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Registry: the connectors a program can name in YAML. Built by hand in cli/main.cc, which so reads as the parts list
+// of the program; a library user needs none.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "millrace/base/log.h"
+#include "millrace/base/result.h"
+#include "millrace/config/schema.h"
+#include "millrace/sink/sink.h"
+#include "millrace/source/source.h"
+
+namespace millrace {
+
+/// What factories get beside their section.
+struct BuildContext {
+  std::string pipeline;     ///< the pipeline's name
+  std::size_t threads = 0;  ///< lane threads asked for; 0: cores
+  Clock* clock = &Clock::real();
+  Random* random = &Random::system();
+  Logger log;
+  // Words of the command line that change how a source starts:
+  bool reset = false;          ///< --reset: forget the kept position
+  bool expect_resume = false;  ///< --expect-resume: a missing position is an error
+  bool take_over = false;      ///< --take-over: do not wait for another owner
+};
+
+struct SourceKind {
+  std::string name;  ///< the key under `source:`
+  ComponentDescription description;
+  /// Parses and checks only; opens nothing.
+  std::function<Result<void>(const ConfigSection&)> validate;
+  std::function<Result<std::unique_ptr<Source>>(const ConfigSection&, const BuildContext&)> make;
+  /// For `millrace status`: reads the kept position and renders it for people; json asks for one JSON document. Null:
+  /// nothing kept.
+  std::function<Result<std::string>(const ConfigSection&, const BuildContext&, bool json)> status;
+};
+struct SinkKind {
+  std::string name;
+  ComponentDescription description;
+  std::function<Result<void>(const ConfigSection&)> validate;
+  std::function<Result<std::unique_ptr<Sink>>(const ConfigSection&, const BuildContext&)> make;
+};
+
+class Registry {
+ public:
+  void add(SourceKind kind) { sources_.push_back(std::move(kind)); }
+  void add(SinkKind kind) { sinks_.push_back(std::move(kind)); }
+  [[nodiscard]] const SourceKind* source(std::string_view name) const {
+    for (const SourceKind& kind : sources_) {
+      if (kind.name == name) return &kind;
+    }
+    return nullptr;
+  }
+  [[nodiscard]] const SinkKind* sink(std::string_view name) const {
+    for (const SinkKind& kind : sinks_) {
+      if (kind.name == name) return &kind;
+    }
+    return nullptr;
+  }
+  [[nodiscard]] const std::vector<SourceKind>& sources() const noexcept { return sources_; }
+  [[nodiscard]] const std::vector<SinkKind>& sinks() const noexcept { return sinks_; }
+
+ private:
+  std::vector<SourceKind> sources_;
+  std::vector<SinkKind> sinks_;
+};
+
+}  // namespace millrace

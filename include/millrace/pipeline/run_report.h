@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// RunReport: how a run ended and what it moved. A value.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "millrace/base/error.h"
+#include "millrace/base/ids.h"
+#include "millrace/base/time.h"
+
+namespace millrace {
+
+enum class ExitState { completed, completed_with_errors, stopped, failed };
+/// "Completed", "CompletedWithErrors", "Stopped", "Failed".
+[[nodiscard]] std::string_view to_string(ExitState) noexcept;
+
+struct RunReport {
+  ExitState state = ExitState::failed;
+  bool bounded = false;
+  std::optional<Error> error;  ///< why, when failed
+  std::uint64_t records_in = 0;
+  std::uint64_t records_out = 0;
+  std::uint64_t records_filtered = 0;
+  std::map<std::string, std::uint64_t> records_skipped;  ///< by reason
+  std::uint64_t payload_bytes = 0;                       ///< decoded payload bytes in
+  std::uint64_t bytes_written = 0;                       ///< as sinks stored them
+  std::uint64_t batches_written = 0;
+  std::uint64_t records_unacknowledged = 0;  ///< batches still open at the end, in batches when records are not known
+  std::uint64_t writes_dropped = 0;          ///< on_failure: drop
+  Duration elapsed{0};
+  std::vector<PartitionWatermark> committed;
+  std::string committed_summary;  ///< the source's own words
+
+  /// Completed 0 · Failed 1 (2 for a configuration error) · Stopped 3 for a bounded source, 0 otherwise ·
+  /// CompletedWithErrors 4.
+  [[nodiscard]] int exit_code() const noexcept;
+};
+
+}  // namespace millrace

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// What travels beside a record: where it came from and when. Views; valid as long as the batch it belongs to.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "millrace/base/ids.h"
+#include "millrace/base/time.h"
+
+namespace millrace {
+
+/// Where the records of a batch come from. One per object (or per topic partition), shared by its batches; immutable.
+struct Origin {
+  std::string stream;  ///< for sources without streams: the pipeline's name (rulings: object keys)
+  std::string topic;   ///< for sources without topics: the source's name
+  std::string bucket;  ///< empty unless the source reads objects
+  std::string object;  ///< the object's key, byte for byte; empty unless the source reads objects
+  std::string etag;    ///< as the store gave it; may be empty
+  UnixMicros last_modified = kNoTimestamp;
+};
+
+struct Header {
+  std::string_view name;
+  std::string_view value;
+};
+
+/// One record's coordinates, by value and by view. Cheap to make; nothing in it is owned.
+struct RecordMeta {
+  PartitionId partition;
+  Offset offset;
+  UnixMicros timestamp = kNoTimestamp;
+  std::string_view key;  ///< empty and has_key == false when there is none
+  bool has_key = false;
+  const Header* headers = nullptr;
+  std::size_t header_count = 0;
+  const Origin* origin = nullptr;  ///< null when the source has none
+};
+
+}  // namespace millrace

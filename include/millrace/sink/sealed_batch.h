@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// SealedBatch: a chunk that takes no more records and is written as one. Unchanged over retries, with the same token on
+// each.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "millrace/base/ids.h"
+#include "millrace/encode/encoded_chunk.h"
+
+namespace millrace {
+
+enum class SealReason { size, records, age, idle, boundary, lane_end, drain, pressure };
+[[nodiscard]] std::string_view to_string(SealReason) noexcept;
+
+/// Names one sealed batch within a run and over its retries: lane and a count that never repeats within the lane.
+struct IdempotencyToken {
+  LaneId lane;
+  std::uint64_t sequence = 0;
+  friend bool operator==(const IdempotencyToken&, const IdempotencyToken&) = default;
+};
+
+struct SealedBatch {
+  EncodedChunk chunk;  ///< bytes whole, footer and all
+  SealReason reason = SealReason::drain;
+  IdempotencyToken token;
+};
+
+/// What a writer says of a durable batch.
+struct Receipt {
+  std::string location;             ///< the object's url, or whatever names where the records are; may be empty
+  std::uint64_t bytes_written = 0;  ///< as stored
+};
+
+}  // namespace millrace

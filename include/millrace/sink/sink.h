@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sink: what a destination is: how records are encoded for it, when a chunk is sealed, and who writes it. Built once;
+// open() and make_writer() are called by the control thread before any lane runs; everything else is data.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "millrace/base/backoff.h"
+#include "millrace/base/log.h"
+#include "millrace/base/result.h"
+#include "millrace/base/time.h"
+#include "millrace/encode/encode_spec.h"
+#include "millrace/metrics/meter.h"
+#include "millrace/sink/writer.h"
+
+namespace millrace {
+
+/// When an open chunk is sealed. Limits combine: whichever is met first. Checked after each whole source record, so a
+/// chunk may exceed a limit by what one record encodes to. 0 turns a limit off.
+struct SealPolicy {
+  std::size_t max_bytes = 8U << 20U;
+  std::uint64_t max_records = 0;
+  Duration max_age{0};   ///< since the first record
+  Duration max_idle{0};  ///< since the last record
+  enum class Boundary {
+    none,
+    hour,
+    day
+  } boundary = Boundary::none;  ///< UTC, of the record's timestamp: a chunk never spans one
+  bool per_object = false;      ///< a chunk never holds records of two objects
+};
+
+/// What the engine does with a batch whose tries are used up.
+enum class OnWriteFailure {
+  stall,  ///< keep trying; the watermark waits
+  fail,   ///< the run ends Failed
+  drop,   ///< only on the operator's word: counted, acknowledged
+};
+
+struct RetryPolicy {
+  BackoffOptions backoff{std::chrono::seconds(1), std::chrono::seconds(60), 2.0};
+  int max_attempts = 3;  ///< tries of one burst; decides only for fail and drop
+  OnWriteFailure on_failure = OnWriteFailure::stall;
+};
+
+struct SinkTraits {
+  std::size_t concurrency = 1;  ///< writers, each on an I/O thread of its own
+  /// Batches of one partition are written one after the other, in order.
+  bool ordered = true;
+};
+
+struct SinkContext {
+  std::string pipeline;
+  Clock* clock = &Clock::real();
+  Random* random = &Random::system();
+  Logger log;
+  Meter meter;           ///< labelled with the sink's component
+  bool bounded = false;  ///< the source ends by itself
+};
+
+class Sink {
+ public:
+  virtual ~Sink() = default;
+  /// "s3", "stdout": the component type in messages and metrics.
+  [[nodiscard]] virtual std::string_view type() const = 0;
+  /// Connects and probes. An error here ends the run before a record moves.
+  [[nodiscard]] virtual Result<void> open(SinkContext context) = 0;
+  [[nodiscard]] virtual Result<std::unique_ptr<Writer>> make_writer() = 0;
+  [[nodiscard]] virtual SealPolicy seal_policy() const { return {}; }
+  [[nodiscard]] virtual Envelope envelope() const { return {}; }
+  [[nodiscard]] virtual EncodeSpec encode_spec() const { return {}; }
+  [[nodiscard]] virtual RetryPolicy retry_policy() const { return {}; }
+  [[nodiscard]] virtual SinkTraits traits() const { return {}; }
+  /// After the last writer was closed.
+  [[nodiscard]] virtual Result<void> close() { return {}; }
+};
+
+}  // namespace millrace

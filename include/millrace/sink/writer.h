@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writer: makes one sealed batch durable. The only part of a sink that touches the outside; everything around it
+// (retry, backoff, concurrency, deadlines, acks) is the engine's. One writer per I/O thread; calls on it never overlap.
+#pragma once
+
+#include "millrace/base/result.h"
+#include "millrace/base/time.h"
+#include "millrace/sink/sealed_batch.h"
+
+namespace millrace {
+
+class Writer {
+ public:
+  virtual ~Writer() = default;
+  /// Success means durable: no crash of this process or machine takes the batch back. A retryable error is tried again
+  /// with the same batch and token; any other class ends the tries. One call is one try.
+  [[nodiscard]] virtual Result<Receipt> write(SealedBatch& batch) = 0;
+  /// No more batches come. Releases what is held, by `deadline`.
+  [[nodiscard]] virtual Result<void> close(SteadyTime /*deadline*/) { return {}; }
+  /// Any thread: a write under way should end soon with code cancelled; the drain deadline has passed.
+  virtual void cancel() {}
+};
+
+}  // namespace millrace

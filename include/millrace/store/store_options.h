@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// StoreOptions: the `store:` string map (region, endpoint, credentials, timeouts ...), checked name by name before
+// anything is opened.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "millrace/base/result.h"
+
+namespace millrace {
+
+/// Option names are accepted with or without `aws_` in front, in any case, with `-` or `_`. Values of secret options
+/// appear in no output.
+class StoreOptions {
+ public:
+  StoreOptions() = default;
+  /// Refuses by name: unknown options (with the nearest known), options owned by a typed field (bucket, in each of its
+  /// spellings), and values that do not parse. All problems in one error.
+  [[nodiscard]] static Result<StoreOptions> parse(const std::map<std::string, std::string>& raw);
+
+  [[nodiscard]] bool empty() const noexcept { return values_.empty(); }
+  /// By canonical name ("region"); empty when not set.
+  [[nodiscard]] std::string_view get(std::string_view canonical_name) const;
+  [[nodiscard]] bool has(std::string_view canonical_name) const;
+  [[nodiscard]] bool flag(std::string_view canonical_name) const;
+
+  /// One known option, for `millrace describe` and for redaction.
+  struct Known {
+    std::string_view name;
+    std::string_view meaning;
+    bool secret = false;
+  };
+  [[nodiscard]] static const std::vector<Known>& known();
+
+ private:
+  std::map<std::string, std::string, std::less<>> values_;
+};
+
+}  // namespace millrace
