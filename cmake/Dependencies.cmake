@@ -19,6 +19,21 @@ pkg_check_modules(isal REQUIRED IMPORTED_TARGET libisal)        # gzip inflate a
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)    # XXH3: rolling hashes, shards
 pkg_check_modules(httplib REQUIRED IMPORTED_TARGET cpp-httplib) # the admin listener
 
+# Credentials, signing and CRC64NVME of the S3 client. Distributions lack it: where it is not found the standard way, the copy
+# that ./dev setup built is taken.
+find_package(aws-c-auth CONFIG QUIET)
+if(NOT aws-c-auth_FOUND)
+  execute_process(COMMAND bash ${CMAKE_CURRENT_LIST_DIR}/../tools/setup/aws_c_auth.sh --where
+    OUTPUT_VARIABLE millrace_aws_prefix OUTPUT_STRIP_TRAILING_WHITESPACE)
+  list(APPEND CMAKE_PREFIX_PATH "${millrace_aws_prefix}")
+  find_package(aws-c-auth CONFIG QUIET)
+endif()
+find_package(aws-checksums CONFIG QUIET)
+if(NOT aws-c-auth_FOUND OR NOT aws-checksums_FOUND)
+  message(FATAL_ERROR "aws-c-auth and aws-checksums were found neither by CMake nor in ${millrace_aws_prefix}. "
+    "Run ./dev setup build once, or name an installation in CMAKE_PREFIX_PATH.")
+endif()
+
 if(MILLRACE_BUILD_TESTS)
   find_package(GTest REQUIRED)              # unit tests
   find_package(rapidcheck REQUIRED)         # property tests
