@@ -15,7 +15,7 @@ class RealClock final : public Clock {
     return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::system_clock::now().time_since_epoch())
         .count();
   }
-  void wait_until(CondVar& condition, Mutex& mutex, SteadyTime deadline) override {
+  void wait_until(CondVar& condition, Mutex& mutex, SteadyTime deadline) override MILLRACE_REQUIRES(mutex) {
     condition.wait_until_real(mutex, deadline);
   }
 };

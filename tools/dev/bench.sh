@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# ./dev bench: the programs of bench/, built as users get Millrace. Sourced by ./dev.
+# Each measures both sides of its ratios in the same run and prints them; docs/PERFORMANCE.md keeps the table.
+
+dev_bench() {
+  local programs=() name program
+  tools/setup/apt.sh build bench
+  tools/setup/aws_c_auth.sh >/dev/null
+  configure bench
+  # A figure from a debug or sanitizer build means nothing, so none is made.
+  grep -q '^CMAKE_BUILD_TYPE:[A-Z]*=Release$' build/bench/CMakeCache.txt || die "build/bench is no Release build; nothing was measured"
+  ! grep -q '^MILLRACE_SANITIZE:[A-Z]*=.' build/bench/CMakeCache.txt || die "build/bench has a sanitizer; nothing was measured"
+  compile bench
+  if [ $# -gt 0 ]; then
+    for name in "$@"; do
+      program=build/bench/bin/$name
+      [ -x "$program" ] || program=build/bench/bin/${name}_bench
+      [ -x "$program" ] || die "there is no benchmark '$name'; there are: $(bench_names)"
+      programs+=("$program")
+    done
+  else
+    for program in build/bench/bin/*_bench; do [ -x "$program" ] && programs+=("$program"); done
+  fi
+  [ ${#programs[@]} -gt 0 ] || die "there is no benchmark in build/bench/bin"
+  for program in "${programs[@]}"; do
+    say "$(basename "$program")"
+    "$program"
+  done
+}
+
+bench_names() {
+  local program
+  for program in build/bench/bin/*_bench; do [ -x "$program" ] && basename "$program" _bench; done | xargs
+}

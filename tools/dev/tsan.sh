@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# ./dev tsan: ThreadSanitizer over what threads share: locks, acks, queues, sinks, the pipeline and whole runs in one process.
+# Sourced by ./dev. Tests labelled integration or crash start programs and are left to ./dev test.
+
+# shellcheck source=test.sh
+. tools/dev/test.sh
+
+# Folders whose tests run here; what lies between them (codecs, framers, decoders) has no threads.
+tsan_folders=(src/base src/ack src/metrics src/store src/source src/sink src/checkpoint src/pipeline src/admin connectors
+  tests/journey tests/simulation)
+
+dev_tsan() {
+  local targets
+  tools/setup/apt.sh build test lint
+  tools/setup/aws_c_auth.sh >/dev/null
+  configure tsan
+  mapfile -t targets < <(test_programs "${tsan_folders[@]}")
+  [ ${#targets[@]} -gt 0 ] || die "no test program was found to run under ThreadSanitizer"
+  compile tsan "${targets[@]}"
+  # Entries of programs that were not built here are named NAME_NOT_BUILT; they are not this command's.
+  TSAN_OPTIONS="halt_on_error=1 second_deadlock_stack=1 ${TSAN_OPTIONS:-}" \
+    run_ctest tsan -E '_NOT_BUILT' -LE 'integration|crash|fuzz_corpus|docs'
+  tools/dev/count_tests.py build/tsan/tests.xml
+}
+
+# test_programs FOLDER...: the test programs that the CMake files under these folders declare.
+test_programs() {
+  local folder
+  for folder in "$@"; do
+    git ls-files "$folder/*CMakeLists.txt" | xargs -r sed -nE 's/^ *millrace_test\( *([a-z0-9_]+).*/\1/p'
+  done
+}
