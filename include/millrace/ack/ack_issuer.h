@@ -6,10 +6,13 @@
 
 #include <memory>
 #include <span>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "millrace/ack/ack_ref.h"
 #include "millrace/ack/resolution.h"
+#include "millrace/base/check.h"
 
 namespace millrace {
 
@@ -26,12 +29,11 @@ struct PartitionLedger {
 };
 
 /// Where resolved batches wait for the control thread: an intrusive lock-free list, unbounded and tiny (INV-3). Owns
-/// the nodes. Lives until its owner and the last outstanding AckRef are gone.
+/// the nodes. Lives until its owners and the last outstanding AckRef are gone.
 class AckQueue {
  public:
-  /// Shared by the checkpointer and its issuers.
+  /// Shared by the checkpointer and its issuers. `on_resolution` is woken when the list stops being empty.
   static std::shared_ptr<AckQueue> make(Waker on_resolution = {});
-  ~AckQueue();
   AckQueue(const AckQueue&) = delete;
   AckQueue& operator=(const AckQueue&) = delete;
 
@@ -40,20 +42,33 @@ class AckQueue {
   Epoch begin_epoch(std::span<const PartitionId> partitions);
   /// Control thread: `partitions` leave the epoch; what they still resolve is discarded.
   void revoke(std::span<const PartitionId> partitions);
-  /// Control thread: appends what resolved since the last call, in no particular order across partitions.
+  /// Control thread: appends what resolved since the last call, in no particular order.
   void drain(std::vector<Resolution>& out);
   /// Null when the partition is not in the present epoch. Any thread.
   [[nodiscard]] std::shared_ptr<PartitionLedger> ledger(PartitionId partition) const;
-  [[nodiscard]] Epoch epoch() const noexcept;
+  [[nodiscard]] Epoch epoch() const;
 
  private:
   friend class AckRef;
   friend class AckIssuer;
-  struct State;
-  explicit AckQueue(Waker on_resolution);
-  void resolve(AckNode* node) noexcept;
+  explicit AckQueue(Waker on_resolution) : on_resolution_(std::move(on_resolution)) {}
+  ~AckQueue() = default;
   AckNode* take_node();
-  std::unique_ptr<State> state_;
+  void resolve(AckNode* node) noexcept;
+  void release_life() noexcept;
+
+  const Waker on_resolution_;
+  /// Resolved nodes, newest first: pushed by whoever drops a last reference, taken whole by drain().
+  Atomic<AckNode*> resolved_{nullptr};
+  /// One for the owners together, one for each unresolved node.
+  Atomic<std::uint64_t> lives_{1};
+  /// Moves with each begin_epoch and revoke; an issuer whose copy lags looks its ledgers up again.
+  Atomic<std::uint64_t> generation_{1};
+  mutable Mutex mutex_;
+  Epoch epoch_ MILLRACE_GUARDED_BY(mutex_);
+  std::unordered_map<PartitionId, std::shared_ptr<PartitionLedger>> ledgers_ MILLRACE_GUARDED_BY(mutex_);
+  std::vector<std::unique_ptr<AckNode[]>> slabs_ MILLRACE_GUARDED_BY(mutex_);
+  std::vector<AckNode*> free_ MILLRACE_GUARDED_BY(mutex_);
 };
 
 class AckIssuer {
@@ -76,8 +91,9 @@ class AckIssuer {
 
  private:
   PartitionLedger* find(PartitionId partition);
+  AckRef issue_from(PartitionLedger& ledger, Offset last);
   std::shared_ptr<AckQueue> queue_;
-  Epoch cached_epoch_;
+  std::uint64_t cached_generation_ = 0;
   std::vector<std::shared_ptr<PartitionLedger>> cached_;
 };
 
