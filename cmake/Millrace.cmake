@@ -71,7 +71,14 @@ function(millrace_test name)
   foreach(part ${ARG_DEPENDS})
     target_link_libraries(${name} PRIVATE millrace_${part})
   endforeach()
-  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}")
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT ${ARG_TIMEOUT})
+  # Said to ctest itself, because gtest_discover_tests keeps only the first of several labels.
+  set(labels_file ${CMAKE_CURRENT_BINARY_DIR}/${name}_labels.cmake)
+  file(CONFIGURE OUTPUT ${labels_file} CONTENT "foreach(case IN LISTS ${name}_TESTS)
+  set_tests_properties(\"\${case}\" PROPERTIES LABELS \"${ARG_LABELS}\")
+endforeach()
+" @ONLY)
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${labels_file})
 endfunction()
 
 # millrace_fuzz(NAME BODY x_fuzz.cc CORPUS dir [DEPENDS ...]): with MILLRACE_BUILD_FUZZ a libFuzzer program, in every test build
