@@ -13,7 +13,7 @@ NOT_RUN = '<testcase name="c" classname="c" time="0" status="notrun"><skipped me
 DISABLED = '<testcase name="d" classname="d" time="0" status="disabled"/>'
 
 
-def count(*suites):
+def count(*suites, options=()):
     with tempfile.TemporaryDirectory() as folder:
         paths = []
         for i, suite in enumerate(suites):
@@ -21,7 +21,7 @@ def count(*suites):
             if suite is not None:
                 path.write_text(f'<?xml version="1.0" encoding="UTF-8"?><testsuite name="x">{suite}</testsuite>', encoding="utf-8")
             paths.append(path)
-        done = subprocess.run([sys.executable, PROGRAM, *paths], capture_output=True, text=True)
+        done = subprocess.run([sys.executable, PROGRAM, *options, *paths], capture_output=True, text=True)
         return done.stdout, done.returncode
 
 
@@ -34,6 +34,8 @@ class CountTests(unittest.TestCase):
 
     def test_what_was_not_run_is_no_pass(self):
         self.assertEqual(count(PASSED + NOT_RUN + DISABLED), ("1 passed, 0 failed, 2 skipped\n", 0))
+        self.assertEqual(count(PASSED + NOT_RUN, options=["--all-run"]), ("1 passed, 0 failed, 1 skipped\n", 1))
+        self.assertEqual(count(PASSED, options=["--all-run"]), ("1 passed, 0 failed, 0 skipped\n", 0))
 
     def test_nothing_run_fails(self):
         self.assertEqual(count(""), ("0 passed, 0 failed, 0 skipped\n", 1))
