@@ -53,4 +53,9 @@ std::uint64_t AckIssuer::pending(PartitionId partition) {
   return ledger == nullptr ? 0 : ledger->pending();
 }
 
+BatchSeq AckIssuer::next_to_settle(PartitionId partition) {
+  const PartitionLedger* ledger = find(partition);
+  return BatchSeq(ledger == nullptr ? 0 : ledger->settled.load(memory_order_acquire));
+}
+
 }  // namespace millrace

@@ -29,7 +29,7 @@ TEST(Rfc3339, MatchesDate) {
 
 // H01: never zero, never above the cap, whatever the options; a Retry-After is honoured even when it is longer.
 TEST(Backoff, H01_DelayIsPositiveAndCapped) {
-  rc::check([](std::uint64_t seed, std::int64_t initial, std::int64_t cap, double multiplier) {
+  EXPECT_TRUE(rc::check([](std::uint64_t seed, std::int64_t initial, std::int64_t cap, double multiplier) {
     SeededRandom random(seed);
     Backoff backoff({Duration(initial), Duration(cap), multiplier}, random);
     for (int i = 0; i < 50; ++i) {
@@ -38,7 +38,7 @@ TEST(Backoff, H01_DelayIsPositiveAndCapped) {
       RC_ASSERT(delay.count() <= std::max<std::int64_t>(cap, 1));
     }
     RC_ASSERT(backoff.next(std::chrono::hours(1)) >= std::chrono::hours(1));
-  });
+  }));
 }
 
 }  // namespace

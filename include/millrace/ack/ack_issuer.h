@@ -88,6 +88,8 @@ class AckIssuer {
 
   /// Batches of `partition` issued and not yet in the settled prefix; 0 for an unknown partition.
   [[nodiscard]] std::uint64_t pending(PartitionId partition);
+  /// The batch of `partition` that its watermark waits for next; meaningless for an unknown partition.
+  [[nodiscard]] BatchSeq next_to_settle(PartitionId partition);
 
  private:
   PartitionLedger* find(PartitionId partition);

@@ -50,6 +50,9 @@ class AckRef {
   [[nodiscard]] bool same_batch(const AckRef& other) const noexcept { return node_ == other.node_; }
   /// The last offset this batch answers for. Requires a held batch; only the lane that issued it may ask.
   [[nodiscard]] Offset last_offset() const noexcept { return node_->last_offset; }
+  /// Whose watermark it moves, and its place there. Requires a held batch.
+  [[nodiscard]] PartitionId partition() const noexcept { return node_->partition; }
+  [[nodiscard]] BatchSeq seq() const noexcept { return node_->seq; }
 
  private:
   friend class AckIssuer;
@@ -84,6 +87,8 @@ class AckSet {
   }
   [[nodiscard]] std::size_t size() const noexcept { return references_.size(); }
   [[nodiscard]] bool empty() const noexcept { return references_.empty(); }
+  /// The batch that was added first; null when there is none.
+  [[nodiscard]] const AckRef* oldest() const noexcept { return references_.empty() ? nullptr : &references_.front(); }
 
  private:
   std::vector<AckRef> references_;
