@@ -26,6 +26,9 @@ for position, stage in enumerate(STAGES):
 MAY_INCLUDE["pipeline"] = BELOW + STAGES + ["checkpoint", "metrics", "config", "admin"]
 MAY_INCLUDE["testing"] = MAY_INCLUDE["pipeline"] + ["pipeline"]
 
+# Stores that implement headers of include/millrace/testing/; they lie beside the real ones.
+STORES_FOR_TESTS = ("src/store/memory/", "src/store/faulty/", "src/store/slow/")
+
 REASON = {
     "base": "base lies below everything",
     "ack": "ack needs ids and results only (style.md: the knots)",
@@ -60,6 +63,8 @@ def layer_of_file(path):
         return None
     if parts[:2] == ["include", "millrace"]:
         return "public connectors" if parts[2] == "connectors" else parts[2] if len(parts) > 3 else None
+    if path.startswith(STORES_FOR_TESTS):
+        return "testing"
     if parts[0] == "src":
         return parts[1] if len(parts) > 2 else None
     return parts[0] if parts[0] in ("connectors", "formats", "examples") else None

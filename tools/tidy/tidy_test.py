@@ -66,6 +66,7 @@ class Layers(unittest.TestCase):
         "a connector": ("connectors/s3/x.cc", '#include "connectors/s3/options.h"\n#include "millrace/source/lane.h"\n#include "store/x.h"\n'),
         "the program names everything": ("cli/main.cc", '#include "connectors/s3/factory.h"\n#include "formats/ndjson/framer.h"\n'),
         "a test": ("src/base/x_test.cc", '#include "millrace/sink/sink.h"\n#include <gtest/gtest.h>\n'),
+        "a store for tests beside the real ones": ("src/store/memory/x.cc", '#include "millrace/testing/x.h"\n'),
         "a client library at home": ("src/store/s3/x.cc", "#include <curl/curl.h>\n"),
         "an example": ("examples/x.cc", '#include "millrace/millrace.h"\n#include <fmt/format.h>\n'),
     }

@@ -38,9 +38,9 @@ struct ObjectInfo {
 };
 
 struct ListRequest {
-  std::string prefix;           ///< a string, not a folder
-  std::string start_after;      ///< keys greater than this only; empty for all
-  std::string continuation;     ///< opaque token of the page before; empty for the first page
+  std::string prefix{};         ///< a string, not a folder
+  std::string start_after{};    ///< keys greater than this only; empty for all
+  std::string continuation{};   ///< opaque token of the page before; empty for the first page
   std::size_t max_keys = 1000;  ///< the store may give fewer
 };
 struct ListPage {
@@ -64,13 +64,13 @@ struct ReadOutcome {
 /// One ranged read. `offset + destination.size()` must not exceed the object's size; a destination of zero bytes is
 /// refused.
 struct ReadRequest {
-  std::string key;
+  std::string key{};
   std::uint64_t offset = 0;
-  std::span<char> destination;  ///< stays valid until `done` has been called
-  ETag if_match;  ///< the read fails with precondition_failed when the object is another now; empty: unpinned
-  std::optional<std::uint64_t> expected_object_size;  ///< another total is a `drift` error
+  std::span<char> destination{};  ///< stays valid until `done` has been called
+  ETag if_match{};  ///< the read fails with precondition_failed when the object is another now; empty: unpinned
+  std::optional<std::uint64_t> expected_object_size{};  ///< another total is a `drift` error
   std::move_only_function<void(ReadOutcome)>
-      done;  ///< called exactly once, on a store thread or within start_read; must not block
+      done{};  ///< called exactly once, on a store thread or within start_read; must not block
 };
 
 /// A read on its way. Dropping it changes nothing.
@@ -87,14 +87,14 @@ enum class PutCondition {
   if_match,   ///< replace exactly `etag`: precondition_failed otherwise
 };
 struct PutRequest {
-  std::string key;
-  std::string_view body;  ///< stays valid during the call; unchanged over retries
+  std::string key{};
+  std::string_view body{};  ///< stays valid during the call; unchanged over retries
   PutCondition condition = PutCondition::none;
-  ETag etag;  ///< for if_match
-  std::string content_type;
-  std::string content_encoding;
-  std::vector<std::pair<std::string, std::string>> metadata;  ///< user metadata, lower-case names without x-amz-meta-
-  std::optional<Duration> timeout;                            ///< of this request; the store's own default otherwise
+  ETag etag{};  ///< for if_match
+  std::string content_type{};
+  std::string content_encoding{};
+  std::vector<std::pair<std::string, std::string>> metadata{};  ///< user metadata, lower-case names without x-amz-meta-
+  std::optional<Duration> timeout{};                            ///< of this request; the store's own default otherwise
 };
 struct PutResult {
   ETag etag;

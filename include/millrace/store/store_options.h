@@ -4,11 +4,13 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "millrace/base/result.h"
+#include "millrace/base/time.h"
 
 namespace millrace {
 
@@ -26,6 +28,8 @@ class StoreOptions {
   [[nodiscard]] std::string_view get(std::string_view canonical_name) const;
   [[nodiscard]] bool has(std::string_view canonical_name) const;
   [[nodiscard]] bool flag(std::string_view canonical_name) const;
+  /// Of an option that is a duration ("timeout"); nothing when not set.
+  [[nodiscard]] std::optional<Duration> duration(std::string_view canonical_name) const;
 
   /// One known option, for `millrace describe` and for redaction.
   struct Known {

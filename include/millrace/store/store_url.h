@@ -8,7 +8,6 @@
 
 #include "millrace/base/log.h"
 #include "millrace/base/result.h"
-#include "millrace/metrics/meter.h"
 #include "millrace/store/object_store.h"
 #include "millrace/store/store_options.h"
 

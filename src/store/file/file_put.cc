@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/file/file_put.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <optional>
+#include <utility>
+
+#include "millrace/base/printable.h"
+#include "store/file/descriptor.h"
+#include "store/file/file_error.h"
+#include "store/file/file_path.h"
+
+namespace millrace {
+namespace {
+
+constexpr const char* kLockName = ".millrace-lock";
+
+Result<void> sync_folder(const std::string& folder) {
+  const Descriptor descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!descriptor.valid()) return fail(file_error(errno, folder, "be opened"));
+  if (::fsync(descriptor.get()) != 0) return fail(file_error(errno, folder, "be made durable"));
+  return {};
+}
+
+/// Makes `folder` (with its slash) and what is missing above it, each durable in the folder above.
+Result<void> make_folder(const std::string& folder) {
+  const std::string above(folder_of(std::string_view(folder).substr(0, folder.size() - 1)));
+  const bool made = ::mkdir(folder.c_str(), 0777) == 0;
+  const int why = made ? 0 : errno;
+  if (why == ENOENT && !above.empty()) {
+    MILLRACE_TRY(make_folder(above));
+    return make_folder(folder);
+  }
+  if (!made) {
+    struct stat status{};
+    if (why != EEXIST) return fail(file_error(why, folder, "be made"));
+    if (::stat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) {
+      return fail(file_error(ENOTDIR, folder, "be made"));
+    }
+  }
+  return sync_folder(above);  // also when another put has made it just now and may not have come this far
+}
+
+Result<Descriptor> create(const std::string& path) {
+  Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  if (!file.valid()) return fail(file_error(errno, path, "be made"));
+  return file;
+}
+
+Result<Descriptor> create_in(const std::string& folder, const std::string& path) {
+  auto file = create(path);
+  if (file || file.error().code() != ErrorCode::not_found) return file;
+  MILLRACE_TRY(make_folder(folder));
+  return create(path);
+}
+
+Result<void> write_all(int file, std::string_view body, std::string_view path) {
+  while (!body.empty()) {
+    const ssize_t written = ::write(file, body.data(), body.size());
+    if (written < 0) {
+      if (errno == EINTR) continue;
+      return fail(file_error(errno, path, "be written"));
+    }
+    body.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return {};
+}
+
+/// The folder's lock: whoever looks and then renames or removes holds it, over all processes.
+Result<Descriptor> lock_folder(const std::string& folder) {
+  const std::string path = folder + kLockName;
+  Descriptor lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+  if (!lock.valid()) return fail(file_error(errno, path, "be opened"));
+  while (::flock(lock.get(), LOCK_EX) != 0) {
+    if (errno != EINTR) return fail(file_error(errno, path, "be locked"));
+  }
+  return lock;
+}
+
+Error already_there(std::string_view path) {
+  return Error::fatal(ErrorCode::precondition_failed, fmt::format("{}: exists already", printable(path)));
+}
+
+/// Gives the finished temporary file its name, if the condition holds.
+Result<void> place(const std::string& temporary, const std::string& path, const FilePut& put) {
+  if (put.condition == PutCondition::if_absent) {
+    if (::renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) == 0) return {};
+    if (errno == EEXIST) return fail(already_there(path));
+    if (errno != EINVAL && errno != ENOSYS) return fail(file_error(errno, path, "be made"));
+  }
+  // Every step that replaces something holds the lock, or an if_match could overwrite what it has not seen.
+  MILLRACE_ASSIGN(const Descriptor lock, lock_folder(std::string(folder_of(path))));
+  if (put.condition != PutCondition::none) {
+    struct stat status{};
+    const bool there = ::stat(path.c_str(), &status) == 0;
+    if (!there && errno != ENOENT) return fail(file_error(errno, path, "be looked at"));
+    if (put.condition == PutCondition::if_absent && there) return fail(already_there(path));
+    if (put.condition == PutCondition::if_match && (!there || tag_of(status) != put.etag)) {
+      return fail(Error::fatal(ErrorCode::precondition_failed,
+                               fmt::format("{}: is not the version that was to be replaced: its ETag is {}, not {}",
+                                           printable(path), there ? tag_of(status).value : "none", put.etag.value)));
+    }
+  }
+  if (::rename(temporary.c_str(), path.c_str()) != 0) return fail(file_error(errno, path, "be replaced"));
+  return {};
+}
+
+Result<ETag> fill(const Descriptor& file, const FilePut& put, const std::string& temporary) {
+  MILLRACE_TRY(write_all(file.get(), put.body, temporary));
+  const timespec time{put.modified_ns / 1'000'000'000, put.modified_ns % 1'000'000'000};
+  const timespec times[2] = {time, time};
+  if (::futimens(file.get(), times) != 0) return fail(file_error(errno, temporary, "be stamped"));
+  if (::fsync(file.get()) != 0) return fail(file_error(errno, temporary, "be made durable"));
+  struct stat status{};
+  if (::fstat(file.get(), &status) != 0) return fail(file_error(errno, temporary, "be looked at"));
+  return tag_of(status);
+}
+
+}  // namespace
+
+Result<ETag> put_file(const FilePut& put) {
+  const std::string path(put.path);
+  const std::string folder(folder_of(put.path));
+  const std::string temporary = folder + put.temporary;
+  MILLRACE_ASSIGN(const Descriptor file, create_in(folder, temporary));
+  auto tag = fill(file, put, temporary);
+  Result<void> placed;
+  if (tag) placed = place(temporary, path, put);
+  if (!tag || !placed) {
+    ::unlink(temporary.c_str());
+    return fail(tag ? std::move(placed).error() : std::move(tag).error());
+  }
+  MILLRACE_TRY(sync_folder(folder));
+  return tag;
+}
+
+Result<void> remove_file(std::string_view name) {
+  const std::string path(name);
+  const std::string folder(folder_of(name));
+  struct stat status{};
+  if (::stat(path.c_str(), &status) != 0 && (errno == ENOENT || errno == ENOTDIR)) return {};
+  if (S_ISDIR(status.st_mode)) return {};  // a folder is no object
+  {
+    MILLRACE_ASSIGN(const Descriptor lock, lock_folder(folder));
+    if (::unlink(path.c_str()) != 0 && errno != ENOENT) return fail(file_error(errno, path, "be removed"));
+  }
+  return sync_folder(folder);
+}
+
+}  // namespace millrace

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// Opens s3:// stores; apart from open_store.cc so that the words of `store` know no HTTP client.
+#pragma once
+
+#include <memory>
+
+#include "millrace/base/result.h"
+#include "millrace/store/store_url.h"
+
+namespace millrace {
+
+[[nodiscard]] Result<std::shared_ptr<ObjectStore>> open_s3(const StoreUrl& url, const StoreOptions& options,
+                                                           const StoreContext& context);
+
+}  // namespace millrace

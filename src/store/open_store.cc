@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "millrace/store/store_url.h"
+#include "store/file/file_store.h"
+#include "store/open_s3.h"
+
+namespace millrace {
+
+Result<std::shared_ptr<ObjectStore>> open_store(const StoreUrl& url, const StoreOptions& options,
+                                                const StoreContext& context) {
+  if (url.scheme == "s3") return open_s3(url, options, context);
+  if (url.scheme == "file") {
+    if (!options.empty()) context.log.warn("store options have no effect on file://", {{"url", url.to_string()}});
+    return make_file_store({}, context);
+  }
+  return fail(Error::config(fmt::format("{}: there is no store for {}://", url.to_string(), url.scheme)));
+}
+
+}  // namespace millrace
