@@ -23,16 +23,18 @@ class Framer {
 
   /// Appends to `frames` the complete records at the front of `window`, at most `max_frames` of them, and returns how
   /// many bytes of the window are done with (records, delimiters, skipped blanks). The rest comes again at the front of
-  /// the next window, followed by more. With `end_of_stream` no more bytes follow, and unless `max_frames` was reached
-  /// all of the window is consumed. The framer remembers how much of the unconsumed rest it has searched, so a long
-  /// record is scanned once; the caller must therefore give the same rest again. kBytePadding bytes behind the window
-  /// are readable.
+  /// the next window, followed by more. With `end_of_stream` no more bytes follow, and calls go on until all of the
+  /// window is consumed. The framer remembers how much of the unconsumed rest it has searched, so a long record is
+  /// scanned once; the caller must therefore give the same rest again. kBytePadding bytes behind the window are
+  /// readable. An error comes in a call that consumes nothing, and comes again when that call is repeated.
   [[nodiscard]] virtual Result<std::size_t> frame(std::string_view window, bool end_of_stream, std::size_t max_frames,
                                                   Frames& frames) = 0;
   /// Back to the beginning of a stream.
   virtual void reset() = 0;
   /// Where the last error lies: 1-based line for line formats, record index otherwise, for messages.
   [[nodiscard]] virtual std::uint64_t position() const = 0;
+  /// What position() counts, for messages.
+  [[nodiscard]] virtual std::string_view position_unit() const { return "line"; }
 };
 
 struct FramerOptions {
