@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// UTF-8 as far as configuration and messages need it. Not for the hot path. Pure functions; any thread.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+namespace millrace {
+
+/// Offset of the first byte that is not part of valid UTF-8; npos when all is.
+[[nodiscard]] std::size_t first_invalid_utf8(std::string_view text);
+/// Code points in valid UTF-8.
+[[nodiscard]] std::size_t count_characters(std::string_view text);
+
+}  // namespace millrace
