@@ -3,6 +3,7 @@
 // first. Reading is strict: what no schema asked for is an error. Immutable and thread-safe after load.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -19,7 +20,11 @@ class ConfigProblems {
  public:
   /// `where` is "file:line:col" or empty; `text` one sentence that names the path and the way out.
   void add(std::string where, std::string text);
+  /// Adds each line of an error that another check has made, as it stands.
+  void add(const Error& error);
+  void add(const ConfigProblems& more);
   [[nodiscard]] bool empty() const noexcept { return problems_.empty(); }
+  [[nodiscard]] std::size_t count() const noexcept { return problems_.size(); }
   [[nodiscard]] const std::vector<std::string>& all() const noexcept { return problems_; }
   /// All problems as one config error, one a line; success when there are none.
   [[nodiscard]] Result<void> result() const;
@@ -34,14 +39,19 @@ class ConfigSection {
  public:
   ConfigSection() = default;
   enum class Kind { missing, null, scalar, sequence, mapping };
+  struct Node;  ///< opaque
   [[nodiscard]] Kind kind() const;
   [[nodiscard]] bool exists() const { return kind() != Kind::missing; }
   /// "source.s3.lanes"; empty at the root.
   [[nodiscard]] const std::string& path() const;
-  /// "file:line:col" of the node, 1-based; of the parent when missing.
+  /// "file:line:col" of the node, 1-based, columns counted in characters; of the parent when missing.
   [[nodiscard]] std::string where() const;
+  /// The same of the key in front of the node; where() when there is none.
+  [[nodiscard]] std::string key_where() const;
   /// A child by key; dots descend ("source.s3").
   [[nodiscard]] ConfigSection section(std::string_view path) const;
+  /// A child by exactly this key, dots and all.
+  [[nodiscard]] ConfigSection child(std::string_view key) const;
   /// Keys of a mapping in file order.
   [[nodiscard]] std::vector<std::string> keys() const;
   /// Items of a sequence.
@@ -53,11 +63,13 @@ class ConfigSection {
 
  private:
   friend class Config;
-  struct Node;
   std::shared_ptr<const Node> node_;
+  std::shared_ptr<const Node> parent_;  ///< the nearest node that exists, for where() of a missing one
   std::string path_;
 };
 
+/// A file as Millrace reads it: one mapping. A variable's value is text of one scalar, whatever it holds, and never
+/// structure. Anchors, aliases, merge keys, tags and several documents are refused.
 class Config {
  public:
   /// How ${VAR} is looked up; std::getenv by default.
@@ -74,10 +86,12 @@ class Config {
 
   [[nodiscard]] ConfigSection root() const;
   [[nodiscard]] ConfigSection section(std::string_view path) const { return root().section(path); }
-  /// Sets a scalar by path ("source.s3.lanes", "8"), making mappings on the way: `--set`. `origin` names it in messages
-  /// ("--set").
+  /// Sets a value by path ("source.s3.lanes", "8"), making mappings on the way: `--set`. The value is taken as it
+  /// stands, without variables; one in quotes, brackets or braces is read as YAML. `origin` names it in messages
+  /// ("--set"). Before any section is handed out.
   [[nodiscard]] Result<void> set(std::string_view path, std::string_view value, std::string_view origin);
-  /// The tree as YAML, values of secret paths replaced; `is_secret` is asked with each path.
+  /// The tree as YAML. A secret value is written as the ${VAR} it came from, or as "***"; `is_secret` is asked with
+  /// each path.
   [[nodiscard]] std::string to_yaml(const std::function<bool(std::string_view path)>& is_secret) const;
 
  private:

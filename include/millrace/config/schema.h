@@ -41,7 +41,9 @@ struct OptionDescription {
   std::string example;
   bool required = false;
   bool secret = false;
-  std::vector<std::string> choices;
+  std::vector<std::string> choices;  ///< every name that is accepted, for a choice
+  std::optional<double> min;         ///< as in OptionNotes
+  std::optional<double> max;
   std::vector<OptionDescription> nested;  ///< of a section
 };
 
@@ -54,11 +56,13 @@ struct ComponentDescription {
 
 /// What may be said of a key beside its meaning.
 struct OptionNotes {
-  std::string example;
-  std::optional<double> min;  ///< numbers, bytes (in bytes), durations (in seconds)
-  std::optional<double> max;
-  std::vector<std::string> aliases;
+  // Each with an initialiser, so that a designated one may leave the others out without a warning.
+  std::string example = {};
+  std::optional<double> min = {};  ///< numbers, bytes (in bytes), durations (in seconds)
+  std::optional<double> max = {};
+  std::vector<std::string> aliases = {};
   bool secret = false;
+  std::string default_text = {};  ///< what the default means, where its value alone does not tell: "as many as cores"
 };
 
 /// Specialise for an enum: `static constexpr std::pair<std::string_view, E> names[]`, the first name of a value being
@@ -98,6 +102,27 @@ struct OptionReader {
   static void check_keys(const ConfigSection& at, const std::vector<OptionDescription>& options,
                          ConfigProblems& problems);
   static void missing(const ConfigSection& parent, const OptionDescription& option, ConfigProblems& problems);
+  /// True when the child is there; otherwise false, after a problem was added if it is required.
+  static bool present(const ConfigSection& parent, const ConfigSection& child, const OptionDescription& option,
+                      ConfigProblems& problems);
+  /// The child under its name or one of its aliases.
+  static ConfigSection child(const ConfigSection& parent, const OptionDescription& option);
+};
+
+/// How a default is written in a file. Empty for what has no value.
+struct OptionText {
+  static std::string of(bool value);
+  static std::string of(std::int64_t value);
+  static std::string of(std::uint64_t value);
+  static std::string of(double value);
+  static std::string of(const std::string& value);
+  static std::string of(ByteSize value);
+  static std::string of(Duration value);
+  static std::string of(const Secret& value);
+  static std::string of(const std::vector<std::string>& value);
+  static std::string of(const std::map<std::string, std::string>& value);
+  /// "1 to 4096", "at least 100ms", or empty.
+  static std::string range(std::string_view type, std::optional<double> min, std::optional<double> max);
 };
 
 }  // namespace millrace
