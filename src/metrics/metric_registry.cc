@@ -51,7 +51,7 @@ struct MetricRegistry::State {
   std::map<std::string, Family, std::less<>> families MILLRACE_GUARDED_BY(mutex);
 
   template <class T>
-  Result<T> claim(Kind kind, std::string_view family_name, std::string_view help, const Labels& labels, T handle) {
+  Result<T> claim(Kind kind, std::string_view family_name, std::string_view help, Labels labels, T handle) {
     MILLRACE_TRY(metrics::check_claim(name_space, family_name, help, kind, labels));
     const std::string name = fmt::format("{}_{}", name_space, family_name);
     Labels key = labels;
