@@ -12,7 +12,7 @@
 namespace millrace {
 
 Error file_error(int error_number, std::string_view path, std::string_view doing) {
-  const std::string text = fmt::format("{}: cannot {}: {}", printable(path), doing,
+  const std::string text = fmt::format("{}: cannot {}: {}", printable_key(path), doing,
                                        std::error_code(error_number, std::generic_category()).message());
   switch (error_number) {
     case ENOENT:

@@ -85,7 +85,7 @@ Result<Descriptor> lock_folder(const std::string& folder) {
 }
 
 Error already_there(std::string_view path) {
-  return Error::fatal(ErrorCode::precondition_failed, fmt::format("{}: exists already", printable(path)));
+  return Error::fatal(ErrorCode::precondition_failed, fmt::format("{}: exists already", printable_key(path)));
 }
 
 /// Gives the finished temporary file its name, if the condition holds.
@@ -103,9 +103,10 @@ Result<void> place(const std::string& temporary, const std::string& path, const 
     if (!there && errno != ENOENT) return fail(file_error(errno, path, "be looked at"));
     if (put.condition == PutCondition::if_absent && there) return fail(already_there(path));
     if (put.condition == PutCondition::if_match && (!there || tag_of(status) != put.etag)) {
-      return fail(Error::fatal(ErrorCode::precondition_failed,
-                               fmt::format("{}: is not the version that was to be replaced: its ETag is {}, not {}",
-                                           printable(path), there ? tag_of(status).value : "none", put.etag.value)));
+      return fail(
+          Error::fatal(ErrorCode::precondition_failed,
+                       fmt::format("{}: is not the version that was to be replaced: its ETag is {}, not {}",
+                                   printable_key(path), there ? tag_of(status).value : "none", put.etag.value)));
     }
   }
   if (::rename(temporary.c_str(), path.c_str()) != 0) return fail(file_error(errno, path, "be replaced"));

@@ -29,7 +29,7 @@ bool same(const struct stat& a, const struct stat& b) {
 
 Error changed(std::string_view path, std::string_view was, std::string_view is) {
   return Error::fatal(ErrorCode::precondition_failed,
-                      fmt::format("{}: is another object now: its ETag is {}, not {}", printable(path), is, was));
+                      fmt::format("{}: is another object now: its ETag is {}, not {}", printable_key(path), is, was));
 }
 
 /// A regular file opened for reading, with its status.
@@ -44,7 +44,7 @@ Result<OpenFile> open_file(const std::string& path) {
   if (::fstat(file.descriptor.get(), &file.status) != 0) return fail(file_error(errno, path, "be looked at"));
   if (!S_ISREG(file.status.st_mode)) {
     return fail(Error::fatal(ErrorCode::not_found,
-                             fmt::format("{}: is not a regular file, so it is no object", printable(path))));
+                             fmt::format("{}: is not a regular file, so it is no object", printable_key(path))));
   }
   return file;
 }
@@ -75,7 +75,7 @@ Result<std::string> FileStore::path_for(std::string_view key, ErrorCode otherwis
   if (is_file_key(key)) return path_of(root_, key);
   return fail(Error::fatal(otherwise, fmt::format("{}{}: no file can have this name: it holds an empty, '.' or '..' "
                                                   "segment or a NUL byte",
-                                                  describe(), printable(key))));
+                                                  describe(), printable_key(key))));
 }
 
 /// The walk that the page before left, or a new one that starts behind its last key (the token carries it).
@@ -138,18 +138,19 @@ ReadOutcome FileStore::read(ReadJob& job) const {
     return failed(changed(*path, request.if_match.value, tag_of(status).value));
   }
   if (request.expected_object_size && *request.expected_object_size != size) {
-    return failed(Error::fatal(ErrorCode::drift, fmt::format("{}: has {} bytes now, not {}", printable(*path), size,
+    return failed(Error::fatal(ErrorCode::drift, fmt::format("{}: has {} bytes now, not {}", printable_key(*path), size,
                                                              *request.expected_object_size)));
   }
   if (request.offset > size || request.destination.size() > size - request.offset) {
     return failed(Error::fatal(ErrorCode::invalid_request,
-                               fmt::format("{}: {} bytes from {} are not a range of its {} bytes", printable(*path),
+                               fmt::format("{}: {} bytes from {} are not a range of its {} bytes", printable_key(*path),
                                            request.destination.size(), request.offset, size)));
   }
   while (received < request.destination.size()) {
     if (job.cancelled() || cancelled_.load(memory_order_relaxed)) {
       received = 0;  // not yet compared with the ETag
-      return failed(Error::fatal(ErrorCode::cancelled, fmt::format("{}: the read was cancelled", printable(*path))));
+      return failed(
+          Error::fatal(ErrorCode::cancelled, fmt::format("{}: the read was cancelled", printable_key(*path))));
     }
     const std::size_t slice = std::min(kReadSlice, request.destination.size() - received);
     const ssize_t got = ::pread(opened->descriptor.get(), request.destination.data() + received, slice,
@@ -177,8 +178,8 @@ Result<WholeObject> FileStore::get(std::string_view key, std::size_t limit, std:
   MILLRACE_ASSIGN(const OpenFile file, open_file(path));
   const auto size = static_cast<std::uint64_t>(file.status.st_size);
   if (size > limit) {
-    return fail(Error::fatal(ErrorCode::too_large,
-                             fmt::format("{}: has {} bytes; at most {} are read whole", printable(path), size, limit)));
+    return fail(Error::fatal(ErrorCode::too_large, fmt::format("{}: has {} bytes; at most {} are read whole",
+                                                               printable_key(path), size, limit)));
   }
   WholeObject object{std::string(size, '\0'), tag_of(file.status)};
   for (std::size_t received = 0; received < size;) {
@@ -191,7 +192,7 @@ Result<WholeObject> FileStore::get(std::string_view key, std::size_t limit, std:
   }
   struct stat after{};
   if (::fstat(file.descriptor.get(), &after) != 0 || !same(file.status, after)) {
-    return fail(Error::retryable(ErrorCode::io, fmt::format("{}: was changed while it was read", printable(path))));
+    return fail(Error::retryable(ErrorCode::io, fmt::format("{}: was changed while it was read", printable_key(path))));
   }
   return object;
 }
@@ -215,7 +216,7 @@ Result<HeadResult> FileStore::head(std::string_view key) {
   }
   if (!S_ISREG(status.st_mode)) {
     return fail(Error::fatal(ErrorCode::not_found,
-                             fmt::format("{}: is not a regular file, so it is no object", printable(path))));
+                             fmt::format("{}: is not a regular file, so it is no object", printable_key(path))));
   }
   return HeadResult{
       {std::string(key), static_cast<std::uint64_t>(status.st_size), tag_of(status), modified(status), ""}, {}, ""};

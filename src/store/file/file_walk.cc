@@ -83,7 +83,7 @@ Result<void> FileWalk::descend(std::string key) {
       return fail(
           Error::fatal(ErrorCode::invalid_request,
                        fmt::format("{}: is a symbolic link back to {}, so its listing has no end; remove the link",
-                                   printable(path), printable(path_of(root_, above.key)))));
+                                   printable_key(path), printable(path_of(root_, above.key)))));
     }
   }
   const std::string_view wanted =
@@ -127,13 +127,13 @@ Result<bool> FileWalk::is_folder(const std::string& key, unsigned char type, boo
       return fail(Error::fatal(
           ErrorCode::not_found,
           fmt::format("{}: is a symbolic link to nothing, so what it stands for cannot be read; repair or remove it",
-                      printable(path))));
+                      printable_key(path))));
     }
     return fail(file_error(why, path, "be looked at"));
   }
   if (S_ISDIR(status.st_mode)) return true;
   if (S_ISREG(status.st_mode)) return false;
-  log_.warn("not a regular file, so it holds no records; skipped", {{"path", printable(path)}});
+  log_.warn("not a regular file, so it holds no records; skipped", {{"path", printable_key(path)}});
   skip = true;
   return false;
 }

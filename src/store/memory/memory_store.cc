@@ -97,7 +97,7 @@ Error MemoryStore::cancelled() const {
 
 Error MemoryStore::not_found(std::string_view key) const {
   return Error::fatal(ErrorCode::not_found,
-                      fmt::format("{}/{}: there is no such object", options_.name, printable(key)));
+                      fmt::format("{}/{}: there is no such object", options_.name, printable_key(key)));
 }
 
 /// Logs the request and finds its object.
@@ -150,7 +150,7 @@ ReadOutcome MemoryStore::read(const ReadRequest& request) {
     if (!found) return {fail(std::move(found).error())};
     object = *std::move(found);
   }
-  const std::string name = fmt::format("{}/{}", options_.name, printable(request.key));
+  const std::string name = fmt::format("{}/{}", options_.name, printable_key(request.key));
   const std::uint64_t size = object.bytes->size();
   if (!request.if_match.empty() && (request.if_match != object.etag || !object.etag.pins())) {
     return {fail(
@@ -182,7 +182,7 @@ Result<WholeObject> MemoryStore::get(std::string_view key, std::size_t limit, st
   if (object.bytes->size() > limit) {
     return fail(
         Error::fatal(ErrorCode::too_large, fmt::format("{}/{}: has {} bytes; at most {} are read whole", options_.name,
-                                                       printable(key), object.bytes->size(), limit)));
+                                                       printable_key(key), object.bytes->size(), limit)));
   }
   return WholeObject{*object.bytes, object.etag};
 }
@@ -202,7 +202,7 @@ Result<PutResult> MemoryStore::put(const PutRequest& request) {
     if (!kept) {
       return fail(Error::fatal(
           ErrorCode::precondition_failed,
-          fmt::format("{}/{}: {}", options_.name, printable(request.key),
+          fmt::format("{}/{}: {}", options_.name, printable_key(request.key),
                       request.condition == PutCondition::if_absent ? "exists already"
                                                                    : "is not the version that was to be replaced")));
     }
