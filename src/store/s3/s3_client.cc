@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/s3/s3_client.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <utility>
+
+#include "millrace/base/printable.h"
+#include "store/s3/signer.h"
+
+namespace millrace::s3 {
+
+namespace {
+
+constexpr std::size_t kErrorBodyLimit = 64U << 10U;
+
+bool success(int status) { return status >= 200 && status < 300; }
+
+}  // namespace
+
+// One call on its way, and what has been tried for it. Each remedy is tried once.
+class S3Client::Call final : public HttpReceiver {
+ public:
+  Call(CallId the_id, S3Request the_request, AnswerSink& the_sink, Done the_done)
+      : id(the_id), request(std::move(the_request)), sink(the_sink), done(std::move(the_done)) {}
+
+  bool on_head(const HttpHead& head) override {
+    in_error = !success(head.status);
+    error_body.clear();
+    if (in_error) return true;
+    return keep(sink.begin(head));
+  }
+  bool on_body(std::string_view bytes) override {
+    if (!in_error) return keep(sink.write(bytes));
+    error_body.append(bytes.substr(0, kErrorBodyLimit - error_body.size()));
+    return true;
+  }
+  bool keep(Result<void> result) {
+    if (!result) sink_error = std::move(result).error();
+    return result.has_value();
+  }
+
+  const CallId id;
+  S3Request request;
+  AnswerSink& sink;
+  Done done;
+  std::optional<HttpLoop::ExchangeId> exchange;
+  std::uint64_t generation = 0;  // of the credentials it was signed with
+  std::string signed_region;
+  bool in_error = false;
+  std::string error_body;
+  std::optional<Error> sink_error;
+  bool fresh_connection = false;
+  bool tried_region = false;
+  bool tried_clock = false;
+  bool tried_credentials = false;
+};
+
+S3Client::S3Client(HttpLoop& loop, Options options, std::shared_ptr<CredentialSource> source, Clock& clock, Logger log)
+    : loop_(loop), options_(std::move(options)), clock_(clock), log_(std::move(log)) {
+  if (!source) return;
+  CredentialKeeper::Thread thread;
+  thread.post = loop.poster();
+  thread.call_at = [&loop](SteadyTime when, std::move_only_function<void()> work) {
+    loop.call_at(when, std::move(work));
+  };
+  thread.now = [] { return Clock::real().now(); };
+  keeper_.emplace(std::move(source), clock, log_, std::move(thread));
+}
+
+S3Client::~S3Client() = default;
+
+S3Client::Call* S3Client::find(CallId id) {
+  const auto found = calls_.find(id);
+  return found == calls_.end() ? nullptr : found->second.get();
+}
+
+void S3Client::start(CallId id, S3Request request, AnswerSink& sink, Done done) {
+  auto call = std::make_unique<Call>(id, std::move(request), sink, std::move(done));
+  Call& started = *call;
+  calls_.emplace(id, std::move(call));
+  attempt(started);
+}
+
+void S3Client::attempt(Call& call) {
+  if (!keeper_) return send(call, nullptr);
+  keeper_->get([this, id = call.id](Result<CredentialIssue> issue) {
+    Call* waiting = find(id);
+    if (waiting == nullptr) return;  // cancelled meanwhile
+    if (!issue) return fail_call(*waiting, std::move(issue).error());
+    send(*waiting, &*issue);
+  });
+}
+
+void S3Client::send(Call& call, const CredentialIssue* issue) {
+  const std::string target = options_.endpoint.target(call.request.key, call.request.query);
+  HeaderList headers = call.request.headers;
+  headers.emplace_back("Host", options_.endpoint.host());
+  if (options_.requester_pays) headers.emplace_back("x-amz-request-payer", "requester");
+  if (issue != nullptr) {
+    const SigningInput input{to_string(call.request.method), target,          headers,
+                             call.request.payload,           options_.region, clock_.unix_micros() + clock_offset_};
+    auto added = sign(input, *issue->credentials);
+    if (!added) return fail_call(call, std::move(added).error());
+    for (auto& header : *added) headers.push_back(std::move(header));
+    call.generation = issue->generation;
+    in_use_ = issue->credentials;
+  }
+  call.signed_region = options_.region;
+  call.sink_error.reset();
+  HttpRequest http;
+  http.method = call.request.method;
+  http.url = options_.endpoint.url(target);
+  http.headers = std::move(headers);
+  http.body = call.request.body;
+  http.timeout = call.request.timeout;
+  http.fresh_connection = call.fresh_connection;
+  call.exchange =
+      loop_.send(std::move(http), call, [this, id = call.id](HttpOutcome outcome) { ended(id, std::move(outcome)); });
+}
+
+void S3Client::ended(CallId id, HttpOutcome outcome) {
+  Call* call = find(id);
+  if (call == nullptr) return;
+  call->exchange.reset();
+  const bool answered = outcome.head.status != 0;
+  // A refusal whose body was cut short is still that refusal.
+  const bool refusal = answered && call->in_error && outcome.failure != TransportFailure::cancelled;
+  if (refusal) return refused(*call, outcome);
+  if (outcome.failure == TransportFailure::none) {
+    if (auto whole = call->sink.end(); !whole) return fail_call(*call, std::move(whole).error());
+    return finish(*call, std::move(outcome.head));
+  }
+  if (outcome.failure == TransportFailure::stopped_by_sink && call->sink_error) {
+    return fail_call(*call, std::move(*call->sink_error));
+  }
+  // The server closed a kept-alive connection just as it was taken: nobody's fault, and not one of the caller's tries.
+  const bool stale = outcome.failure == TransportFailure::broken && outcome.reused_connection && !answered;
+  if (stale && !call->fresh_connection) {
+    call->fresh_connection = true;
+    return attempt(*call);
+  }
+  finish(*call, fail(error_of(outcome, call->request.doing, options_.endpoint.to_string())));
+}
+
+void S3Client::refused(Call& call, const HttpOutcome& outcome) {
+  S3Failure failure = read_failure(outcome.head, call.error_body, clock_.unix_micros() + clock_offset_);
+  hide_secrets(failure.message);
+  if (set_right(call, failure, outcome.reused_connection)) return;
+  finish(call, fail(explain(call, failure)));
+}
+
+bool S3Client::set_right(Call& call, const S3Failure& failure, bool reused_connection) {
+  switch (remedy_for(failure, call.request.method)) {
+    case Remedy::none:
+      return false;
+    case Remedy::other_region:
+      if (call.tried_region || failure.region == call.signed_region) return false;
+      if (failure.region != options_.region) {
+        log_.warn("the bucket is in another region; set store.region to save a round trip",
+                  {{"region", printable(failure.region, 40)}, {"signed_for", options_.region}});
+        options_.region = failure.region;
+        options_.endpoint = options_.endpoint.in_region(failure.region);
+      }
+      call.tried_region = true;
+      attempt(call);
+      return true;
+    case Remedy::clock_offset:
+      if (call.tried_clock || !failure.date) return false;
+      clock_offset_ = *failure.date - clock_.unix_micros();
+      log_.warn("this machine's clock is off; signing by the server's",
+                {{"offset_seconds", fmt::format("{}", clock_offset_ / 1'000'000)}});
+      call.tried_clock = true;
+      attempt(call);
+      return true;
+    case Remedy::other_credentials:
+      if (call.tried_credentials || !keeper_ || !keeper_->refreshable()) return false;
+      call.tried_credentials = true;
+      renew_and_retry(call, failure);
+      return true;
+    case Remedy::fresh_connection:
+      if (call.fresh_connection || !reused_connection) return false;
+      call.fresh_connection = true;
+      attempt(call);
+      return true;
+  }
+  return false;
+}
+
+void S3Client::renew_and_retry(Call& call, S3Failure failure) {
+  keeper_->renew_after_refusal(call.generation,
+                               [this, id = call.id, failure = std::move(failure)](Result<CredentialIssue> issue) {
+                                 Call* waiting = find(id);
+                                 if (waiting == nullptr) return;
+                                 if (!issue || issue->generation <= waiting->generation)
+                                   return finish(*waiting, fail(explain(*waiting, failure)));
+                                 send(*waiting, &*issue);
+                               });
+}
+
+Error S3Client::explain(const Call& call, const S3Failure& failure) const {
+  const Remedy remedy = remedy_for(failure, call.request.method);
+  std::string doing = call.request.doing;
+  if (remedy == Remedy::other_region) {
+    doing += fmt::format(": the bucket is in region '{}' and the request was signed for '{}'",
+                         printable(failure.region, 40), call.signed_region);
+  } else if (remedy == Remedy::clock_offset && failure.date) {
+    const auto skew = (*failure.date - clock_.unix_micros()) / 1'000'000;
+    doing +=
+        fmt::format(": this machine's clock is {} s {} the server's", std::abs(skew), skew > 0 ? "behind" : "ahead of");
+  }
+  Error error = error_of(failure, doing);
+  if (error.code() != ErrorCode::credentials || !in_use_) return error;
+  error.with("credentials_from", in_use_->provider);
+  if (remedy != Remedy::other_credentials) return error;
+  error = error_of(failure, fmt::format("{}: the credentials from {} were refused", doing, in_use_->provider));
+  // The next try may find renewed ones; keys from the options cannot change.
+  return keeper_->refreshable() ? std::move(error).as(ErrorClass::retryable) : error;
+}
+
+void S3Client::fail_call(Call& call, Error error) {
+  finish(call, fail(std::move(error).prefixed(call.request.doing + ": ")));
+}
+
+void S3Client::finish(Call& call, Result<HttpHead> result) {
+  const auto entry = calls_.extract(call.id);
+  entry.mapped()->done(std::move(result));
+}
+
+void S3Client::cancel(CallId id) {
+  Call* call = find(id);
+  if (call == nullptr) return;
+  if (call->exchange) return loop_.cancel(*call->exchange);  // ends in `ended`
+  finish(*call, fail(Error::fatal(ErrorCode::cancelled, call->request.doing + ": cancelled")));
+}
+
+void S3Client::cancel_all() {
+  while (!calls_.empty()) cancel(calls_.begin()->first);
+}
+
+void S3Client::hide_secrets(std::string& text) const {
+  if (!in_use_) return;
+  for (const std::string& secret : {in_use_->secret_access_key, in_use_->session_token}) {
+    if (secret.empty()) continue;
+    for (auto at = text.find(secret); at != text.npos; at = text.find(secret, at))
+      text.replace(at, secret.size(), "***");
+  }
+}
+
+}  // namespace millrace::s3

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// S3Options: the `store:` string map as the client wants it, with the AWS_* environment filling what is not given.
+// Nothing is asked over the network here.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "millrace/base/result.h"
+#include "millrace/base/time.h"
+#include "millrace/store/store_options.h"
+#include "store/s3/aws_chain.h"
+#include "store/s3/credentials.h"
+
+namespace millrace::s3 {
+
+struct S3Options {
+  std::string bucket;
+  std::string region = "us-east-1";
+  std::string endpoint;  ///< empty: AWS
+  bool allow_http = false;
+  bool virtual_hosted = false;
+
+  std::optional<Credentials> keys;  ///< given in the options: nobody else is asked
+  AwsChainOptions chain;
+  bool skip_signature = false;
+  bool unsigned_payload = false;
+  bool requester_pays = false;
+
+  std::string ca_bundle;
+  bool accept_any_certificate = false;
+  std::string proxy_url;
+  std::string proxy_excludes;
+  std::string user_agent = "millrace/" MILLRACE_VERSION;
+
+  Duration connect_timeout = std::chrono::seconds(5);
+  Duration no_progress_timeout = std::chrono::seconds(30);  ///< ends a transfer below 1 byte a second for so long
+  std::optional<Duration> request_timeout;                  ///< of a whole request; unset: as long as bytes move
+  Duration pool_idle_timeout = std::chrono::seconds(30);
+};
+
+/// Gives a variable of the environment, empty when not set. A test passes its own.
+using Environment = std::function<std::string(const char*)>;
+[[nodiscard]] Environment process_environment();
+
+/// Refuses (config), by name, options that are known but not available yet, and values that do not fit.
+[[nodiscard]] Result<S3Options> read_s3_options(std::string_view bucket, const StoreOptions& options,
+                                                const Environment& environment);
+
+}  // namespace millrace::s3

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/s3/xml_answer.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <pugixml.hpp>
+#include <utility>
+
+#include "millrace/base/printable.h"
+#include "store/s3/http_date.h"
+#include "store/s3/uri_encoding.h"
+
+namespace millrace::s3 {
+
+namespace {
+
+// Blanks are bytes of keys: nothing is trimmed, no line end is rewritten, no encoding is guessed.
+constexpr unsigned kParse = pugi::parse_escapes | pugi::parse_cdata | pugi::parse_ws_pcdata_single;
+
+// Names may carry a namespace prefix (`s3:Key`).
+std::string_view local_name(const pugi::xml_node& node) {
+  const std::string_view name = node.name();
+  const auto colon = name.rfind(':');
+  return colon == name.npos ? name : name.substr(colon + 1);
+}
+
+pugi::xml_node child(const pugi::xml_node& parent, std::string_view name) {
+  for (const pugi::xml_node& node : parent.children()) {
+    if (node.type() == pugi::node_element && local_name(node) == name) return node;
+  }
+  return {};
+}
+
+std::string_view text(const pugi::xml_node& parent, std::string_view name) { return child(parent, name).text().get(); }
+
+pugi::xml_node root(const pugi::xml_document& document) {
+  for (const pugi::xml_node& node : document.children()) {
+    if (node.type() == pugi::node_element) return node;
+  }
+  return {};
+}
+
+std::unexpected<Error> bad(std::string why) {
+  return fail(Error::retryable(ErrorCode::bad_response, "the answer is no page of a listing: " + std::move(why)));
+}
+
+std::optional<std::uint64_t> number(std::string_view digits) {
+  std::uint64_t value = 0;
+  const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (digits.empty() || parsed.ec != std::errc() || parsed.ptr != digits.data() + digits.size()) return std::nullopt;
+  return value;
+}
+
+Result<ObjectInfo> parse_object(const pugi::xml_node& node, bool encoded, std::string_view prefix) {
+  const pugi::xml_node key = child(node, "Key");
+  if (!key) return bad("an object without a key");
+  ObjectInfo object;
+  if (encoded) {
+    auto decoded = decode_listed(key.text().get());
+    if (!decoded) return bad(fmt::format("key '{}' is not url-encoded", printable(key.text().get())));
+    object.key = std::move(*decoded);
+  } else {
+    object.key = key.text().get();
+  }
+  if (object.key.empty()) return bad("an object with an empty key");
+  if (!object.key.starts_with(prefix)) {
+    return bad(fmt::format("key '{}' does not begin with the prefix asked for", printable(object.key)));
+  }
+  const auto size = number(text(node, "Size"));
+  if (!size) return bad(fmt::format("no size of '{}'", printable(object.key)));
+  object.size = *size;
+  object.etag.value = text(node, "ETag");
+  object.last_modified = parse_iso_date(text(node, "LastModified")).value_or(kNoTimestamp);
+  object.storage_class = text(node, "StorageClass");
+  return object;
+}
+
+}  // namespace
+
+std::optional<XmlError> parse_error_xml(std::string_view body) {
+  pugi::xml_document document;
+  const auto parsed = document.load_buffer(body.data(), body.size(), kParse, pugi::encoding_utf8);
+  if (!parsed) return std::nullopt;
+  pugi::xml_node node = root(document);
+  if (local_name(node) == "ErrorResponse") node = child(node, "Error");
+  if (local_name(node) != "Error") return std::nullopt;
+  XmlError error;
+  error.code = text(node, "Code");
+  error.message = text(node, "Message");
+  error.region = text(node, "Region");
+  error.request_id = text(node, "RequestId");
+  return error;
+}
+
+Result<ListPage> parse_listing(std::string_view body, std::string_view prefix) {
+  if (body.empty()) return bad("it is empty");
+  pugi::xml_document document;
+  const auto parsed = document.load_buffer(body.data(), body.size(), kParse, pugi::encoding_utf8);
+  if (!parsed) return bad(fmt::format("{} at byte {} of {}", parsed.description(), parsed.offset, body.size()));
+  const pugi::xml_node result = root(document);
+  if (local_name(result) != "ListBucketResult") {
+    return bad(fmt::format("its root is <{}>", printable(result.name(), 40)));
+  }
+  const bool encoded = text(result, "EncodingType") == "url";
+  const std::string_view truncated = text(result, "IsTruncated");
+  if (truncated != "true" && truncated != "false") return bad("it does not say whether more follows (IsTruncated)");
+
+  ListPage page;
+  for (const pugi::xml_node& node : result.children()) {
+    if (local_name(node) != "Contents") continue;
+    MILLRACE_ASSIGN(ObjectInfo object, parse_object(node, encoded, prefix));
+    page.objects.push_back(std::move(object));
+  }
+  if (truncated == "true") {
+    page.continuation = text(result, "NextContinuationToken");
+    if (page.continuation.empty()) return bad("more follows, but there is no token to ask with");
+  }
+  return page;
+}
+
+}  // namespace millrace::s3
