@@ -17,7 +17,7 @@
 namespace millrace {
 namespace {
 
-using Node = ConfigSection::Node;
+using Node = ConfigSection::Element;
 using Kind = ConfigSection::Kind;
 
 /// More than any configuration has; a data file given by mistake is refused before it is parsed.

@@ -15,7 +15,7 @@ ConfigSection::Kind ConfigSection::kind() const { return node_ ? node_->kind : K
 const std::string& ConfigSection::path() const { return path_; }
 
 std::string ConfigSection::where() const {
-  const Node* node = node_ ? node_.get() : parent_.get();
+  const Element* node = node_ ? node_.get() : parent_.get();
   return node != nullptr ? to_string(*node->file, node->place) : std::string();
 }
 
@@ -28,7 +28,7 @@ ConfigSection ConfigSection::child(std::string_view key) const {
   child.path_ = path_.empty() ? std::string(key) : fmt::format("{}.{}", path_, key);
   child.parent_ = node_ ? node_ : parent_;
   if (!node_) return child;
-  for (const Node::Entry& entry : node_->entries) {
+  for (const Element::Entry& entry : node_->entries) {
     if (entry.key == key) child.node_ = entry.value;
   }
   return child;
@@ -43,7 +43,7 @@ ConfigSection ConfigSection::section(std::string_view path) const {
 std::vector<std::string> ConfigSection::keys() const {
   std::vector<std::string> keys;
   if (!node_) return keys;
-  for (const Node::Entry& entry : node_->entries) keys.push_back(entry.key);
+  for (const Element::Entry& entry : node_->entries) keys.push_back(entry.key);
   return keys;
 }
 

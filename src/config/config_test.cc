@@ -168,6 +168,8 @@ TEST(ConfigRefuses, BytesThatAreNoText) {
                     "a\0:\0")
                 .find("not UTF-8"),
             std::string::npos);
+  EXPECT_EQ(refused("a: \"\\N\"\n"),
+            "p.yaml:1:4: an escape in this text makes no UTF-8; write the character itself, or \\u and four digits");
   EXPECT_EQ(parsed("\xEF\xBB\xBF"
                    "a: 1\r\nb: 2\r\n")
                 .section("b")

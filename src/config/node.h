@@ -18,11 +18,11 @@ struct ConfigPlace {
   std::size_t column = 0;
 };
 
-struct ConfigSection::Node {
+struct ConfigSection::Element {
   struct Entry {
     std::string key;
     ConfigPlace place;
-    std::shared_ptr<Node> value;
+    std::shared_ptr<Element> value;
   };
 
   Kind kind = Kind::null;
@@ -32,10 +32,10 @@ struct ConfigSection::Node {
   std::string text;
   std::string expression;  ///< a scalar with variables as it was written; empty when there were none
   bool quoted = false;
-  std::vector<Entry> entries;                ///< of a mapping, in file order
-  std::vector<std::shared_ptr<Node>> items;  ///< of a sequence
+  std::vector<Entry> entries;                   ///< of a mapping, in file order
+  std::vector<std::shared_ptr<Element>> items;  ///< of a sequence
 
-  [[nodiscard]] Node* find(std::string_view key) const {
+  [[nodiscard]] Element* find(std::string_view key) const {
     for (const Entry& entry : entries) {
       if (entry.key == key) return entry.value.get();
     }

@@ -37,7 +37,7 @@ Result<std::string> resolve_variable(std::string_view inside, const Config::Envi
   const std::string_view name = inside.substr(0, colon);
   const std::string_view form = inside.substr(colon, 2);
   const std::string_view rest = inside.substr(std::min(colon + 2, inside.size()));
-  if (!is_name(name) || (form != "" && form != ":-" && form != ":?")) {
+  if (!is_name(name) || (!form.empty() && form != ":-" && form != ":?")) {
     return fail(Error::config(
         fmt::format("'${{{}}}' is no variable; write ${{NAME}}, ${{NAME:-default}} or ${{NAME:?what to say when it is "
                     "missing}}, or $$ for a dollar",

@@ -12,11 +12,12 @@
 #include <sstream>
 
 #include "millrace/base/printable.h"
+#include "millrace/base/utf8.h"
 
 namespace millrace {
 namespace {
 
-using Node = ConfigSection::Node;
+using Node = ConfigSection::Element;
 using Kind = ConfigSection::Kind;
 
 class TreeBuilder final : public YAML::EventHandler {
@@ -52,6 +53,10 @@ class TreeBuilder final : public YAML::EventHandler {
     const bool quoted = tag == "!";
     if (quoted && !text_.quote_is_closed(line(mark), column(mark))) {
       problem(mark, "the quote that begins here is not closed");
+    }
+    // The parser turns \N and \_ into single bytes.
+    if (first_invalid_utf8(value) != std::string::npos) {
+      problem(mark, "an escape in this text makes no UTF-8; write the character itself, or \\u and four digits");
     }
     if (expects_key()) return add_key(mark, value, false);
     auto node = make(Kind::scalar, mark);

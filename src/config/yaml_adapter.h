@@ -15,7 +15,7 @@ inline constexpr std::size_t kMaxConfigDepth = 32;
 
 /// The tree of `text`; null when the syntax is broken. Syntax, duplicate keys, anchors, tags, several documents and
 /// variables without a value are added to `problems`, in file order.
-[[nodiscard]] std::shared_ptr<ConfigSection::Node> read_yaml(const SourceText& text, const std::string& file,
-                                                             ConfigProblems& problems);
+[[nodiscard]] std::shared_ptr<ConfigSection::Element> read_yaml(const SourceText& text, const std::string& file,
+                                                                ConfigProblems& problems);
 
 }  // namespace millrace

@@ -7,7 +7,7 @@
 namespace millrace {
 namespace {
 
-using Node = ConfigSection::Node;
+using Node = ConfigSection::Element;
 using Kind = ConfigSection::Kind;
 using IsSecret = std::function<bool(std::string_view path)>;
 

@@ -39,7 +39,7 @@ class ConfigSection {
  public:
   ConfigSection() = default;
   enum class Kind { missing, null, scalar, sequence, mapping };
-  struct Node;  ///< opaque
+  struct Element;  ///< opaque
   [[nodiscard]] Kind kind() const;
   [[nodiscard]] bool exists() const { return kind() != Kind::missing; }
   /// "source.s3.lanes"; empty at the root.
@@ -63,8 +63,8 @@ class ConfigSection {
 
  private:
   friend class Config;
-  std::shared_ptr<const Node> node_;
-  std::shared_ptr<const Node> parent_;  ///< the nearest node that exists, for where() of a missing one
+  std::shared_ptr<const Element> node_;
+  std::shared_ptr<const Element> parent_;  ///< the nearest node that exists, for where() of a missing one
   std::string path_;
 };
 
@@ -95,7 +95,7 @@ class Config {
   [[nodiscard]] std::string to_yaml(const std::function<bool(std::string_view path)>& is_secret) const;
 
  private:
-  std::shared_ptr<ConfigSection::Node> root_;
+  std::shared_ptr<ConfigSection::Element> root_;
 };
 
 /// The known name nearest to `given` by edit distance, when near enough to be meant.
