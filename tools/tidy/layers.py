@@ -18,6 +18,7 @@ MAY_INCLUDE = {
     "record": ["base", "ack"],
     "metrics": ["base"],
     "config": ["base"],
+    "log": ["base"],
     "checkpoint": ["base", "ack"],
     "admin": ["base", "metrics"],
 }
@@ -50,7 +51,7 @@ FOREIGN = {
     "yaml-cpp/": ["src/config/"],
     "prometheus/": ["src/metrics/"],
     "httplib": ["src/admin/"],
-    "spdlog/": ["src/base/", "cli/"],
+    "spdlog/": ["src/log/"],
     "CLI/": ["cli/"],
     "librdkafka/": ["connectors/kafka/"],
 }
