@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <ostream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace millrace::ndjson {
@@ -22,20 +23,15 @@ inline std::ostream& operator<<(std::ostream& out, const Framed& framed) {
 }
 
 /// One byte at a time, nothing shared with the framer.
-inline Framed model_of_lines(std::string stream, std::size_t max_record_bytes) {
-  if (stream.starts_with("\xEF\xBB\xBF")) stream.erase(0, 3);
+inline Framed model_of_lines(const std::string& stream, std::size_t max_record_bytes) {
   Framed framed;
   std::uint64_t line = 0;
-  while (!stream.empty()) {
+  std::size_t at = stream.starts_with("\xEF\xBB\xBF") ? 3 : 0;
+  while (at < stream.size()) {
     ++line;
     std::string record;
-    std::size_t used = 0;
-    for (const char byte : stream) {
-      ++used;
-      if (byte == '\n') break;
-      record += byte;
-    }
-    stream.erase(0, used);
+    for (; at < stream.size() && stream[at] != '\n'; ++at) record += stream[at];
+    ++at;
     if (!record.empty() && record.back() == '\r') record.pop_back();
     if (record.size() > max_record_bytes) {
       framed.too_large = true;
@@ -43,7 +39,7 @@ inline Framed model_of_lines(std::string stream, std::size_t max_record_bytes) {
       return framed;
     }
     bool blank = true;
-    for (const char byte : record) blank = blank && std::string(" \t\r\v\f").find(byte) != std::string::npos;
+    for (const char byte : record) blank = blank && std::string_view(" \t\r\v\f").find(byte) != std::string_view::npos;
     if (!blank) framed.records.push_back(record);
   }
   return framed;

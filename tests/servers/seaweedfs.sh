@@ -56,7 +56,7 @@ JSON
   echo $! >"$dir/pid"
   for _ in $(seq 240); do # 60 s; 4 to 5 are usual
     alive "$(cat "$dir/pid")" || return 1
-    if python3 "$here/s3_create_bucket.py" "$endpoint" ak sk millrace-ready 2>/dev/null; then return 0; fi
+    if python3 "$here/s3_client.py" "$endpoint" ak sk create millrace-ready 2>/dev/null; then return 0; fi
     sleep 0.25
   done
   return 1

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// Goal: a record costs no allocation (INV-8). Method: count calls of operator new while two objects of different size
+// are read by a reader that is warm; both must count zero.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "formats/ndjson/framer.h"
+#include "millrace/base/sync.h"
+#include "millrace/framing/frame_reader.h"
+
+namespace {
+millrace::Atomic<std::uint64_t> allocations{0};
+
+void* counted(std::size_t size) {
+  allocations.fetch_add(1);
+  void* memory = std::malloc(size == 0 ? 1 : size);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+}  // namespace
+
+void* operator new(std::size_t size) { return counted(size); }
+void* operator new[](std::size_t size) { return counted(size); }
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete[](void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
+
+namespace millrace {
+namespace {
+
+std::string gzip_of(const std::string& plain) {
+  std::string bytes("\x1F\x8B\x08\x00\0\0\0\0\0\x03", 10);  // one stored block a line, made by hand, without a trailer
+  for (std::size_t at = 0; at < plain.size(); at += 200) {
+    bytes += std::string("\x00\xC8\x00\x37\xFF", 5) + plain.substr(at, 200);
+  }
+  return bytes;
+}
+
+// Allocations while the chunks are read; how many records came is told apart.
+std::uint64_t allocations_of(FrameReader& reader, Decompressor* decompressor, ChunkPool& pool, const std::string& bytes,
+                             Frames& frames, std::uint64_t& records) {
+  const std::uint64_t before = allocations.load();
+  records = 0;
+  std::size_t at = 0;
+  reader.start(decompressor);
+  for (;;) {
+    const auto status = reader.next(4096, frames);
+    if (!status) return UINT64_MAX;
+    records += frames.size();
+    if (*status != FrameReader::Status::needs_chunk) continue;
+    if (at == bytes.size()) return allocations.load() - before;
+    ByteChunk chunk = pool.take();
+    const std::size_t size = std::min(pool.capacity(), bytes.size() - at);
+    bytes.copy(chunk.data(), size, at);
+    chunk.set_size(size);
+    at += size;
+    reader.push(std::move(chunk));
+  }
+}
+
+TEST(FrameReaderAllocations, ARecordCostsNone) {
+  const std::string line = std::string(199, 'x') + "\n";
+  std::string small;
+  std::string large;
+  for (int i = 0; i < 2'000; ++i) small += line;
+  for (int i = 0; i < 20'000; ++i) large += line;
+  FrameReader reader(ndjson::make_ndjson_framer({}));
+  const auto gzip = make_decompressor(Codec::gzip, {});
+  const auto pool = ChunkPool::make(100'000, 4096, 8);
+  Frames frames;
+  std::uint64_t records = 0;
+  for (Decompressor* decompressor : {static_cast<Decompressor*>(nullptr), gzip.get()}) {
+    const std::string small_object = decompressor != nullptr ? gzip_of(small) : small;
+    const std::string large_object = decompressor != nullptr ? gzip_of(large) : large;
+    allocations_of(reader, decompressor, *pool, large_object, frames, records);  // warms up
+    EXPECT_EQ(allocations_of(reader, decompressor, *pool, small_object, frames, records), 0U);
+    EXPECT_EQ(records, 2'000U);
+    EXPECT_EQ(allocations_of(reader, decompressor, *pool, large_object, frames, records), 0U);
+    EXPECT_EQ(records, 20'000U);
+  }
+}
+
+}  // namespace
+}  // namespace millrace
