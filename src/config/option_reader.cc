@@ -206,7 +206,7 @@ std::optional<std::size_t> OptionReader::read_choice(const ConfigSection& at, co
 }
 
 void OptionReader::check_keys(const ConfigSection& at, const std::vector<OptionDescription>& options,
-                              ConfigProblems& problems) {
+                              ConfigProblems& problems, const std::map<std::string, std::string>& reserved) {
   if (at.kind() != Kind::mapping) {
     const std::string name = at.path().empty() ? "the file" : at.path();
     if (at.exists()) {
@@ -228,6 +228,10 @@ void OptionReader::check_keys(const ConfigSection& at, const std::vector<OptionD
     if (std::ranges::find(known, key) != known.end()) continue;
     const ConfigSection child = at.child(key);
     const std::string path = at.path().empty() ? key : at.path() + "." + key;
+    if (const auto why = reserved.find(key); why != reserved.end()) {
+      problems.add(child.key_where(), fmt::format("{}: {}", path, why->second));
+      continue;
+    }
     const auto near = nearest_name(key, known);
     problems.add(child.key_where(),
                  fmt::format("{}: unknown key; {}", printable(path),

@@ -145,6 +145,16 @@ TEST(SchemaRefuses, UnknownKeysWithTheNearest) {
   EXPECT_EQ(refused("  \"a\\tb\": 1\n").rfind("p.yaml:2:3: root.a\\tb: unknown key; known keys are flag", 0), 0U);
 }
 
+TEST(SchemaRefuses, ReservedNamesWithTheirReason) {
+  Schema<Inner> reserving = inner_schema();
+  reserving.reserve("later", "is not available yet");
+  const auto read = reserving.parse(parsed("root: {url: x, later: 1, latter: 2}\n").section("root"));
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().message(),
+            "p.yaml:1:16: root.later: is not available yet\n"
+            "p.yaml:1:26: root.latter: unknown key; known keys are url, timeout");
+}
+
 TEST(SchemaRefuses, WrongTypes) {
   EXPECT_EQ(refused("  flag: yes\n"), "p.yaml:2:9: root.flag: expects true or false, found 'yes'");
   EXPECT_EQ(refused("  count: many\n"), "p.yaml:2:10: root.count: expects an integer, found 'many'");

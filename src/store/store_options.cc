@@ -188,6 +188,11 @@ std::optional<Duration> StoreOptions::duration(std::string_view canonical_name) 
   return store_duration(get(canonical_name));
 }
 
+std::optional<std::string_view> StoreOptions::canonical_name(std::string_view spelling) {
+  const Row* row = find(canonical(spelling));
+  return row == nullptr ? std::nullopt : std::optional(row->name);
+}
+
 const std::vector<StoreOptions::Known>& StoreOptions::known() {
   static const std::vector<Known> all = [] {
     std::vector<Known> rows;

@@ -90,6 +90,12 @@ TEST(StoreOptions, AnySpelling) {
   EXPECT_EQ(options.duration("timeout"), std::nullopt);
 }
 
+TEST(StoreOptions, CanonicalNames) {
+  EXPECT_EQ(StoreOptions::canonical_name("AWS-Endpoint-URL"), "endpoint");
+  EXPECT_EQ(StoreOptions::canonical_name("token"), "session_token");
+  EXPECT_EQ(StoreOptions::canonical_name("tokens"), std::nullopt);
+}
+
 TEST(StoreOptions, UnknownNamesGetTheNearest) {
   EXPECT_THAT(why_not({{"regoin", "x"}}), AllOf(HasSubstr("store.regoin"), HasSubstr("'region'")));
   EXPECT_THAT(why_not({{"aws_acces_key", "x"}}), HasSubstr("'access_key_id'"));

@@ -99,8 +99,9 @@ struct OptionReader {
                                                 ConfigProblems& problems);
   /// Checks that `at` is a mapping and holds only names that `options` know (aliases included), once each; names the
   /// nearest known key.
+  /// `reserved` are names that are refused with a reason of their own.
   static void check_keys(const ConfigSection& at, const std::vector<OptionDescription>& options,
-                         ConfigProblems& problems);
+                         ConfigProblems& problems, const std::map<std::string, std::string>& reserved = {});
   static void missing(const ConfigSection& parent, const OptionDescription& option, ConfigProblems& problems);
   /// True when the child is there; otherwise false, after a problem was added if it is required.
   static bool present(const ConfigSection& parent, const ConfigSection& child, const OptionDescription& option,

@@ -129,6 +129,11 @@ class Schema {
                          out.*member = schema.parse_into(at, problems, (out.*member).value_or(T{}));
                        });
   }
+  /// A name that is no key (yet): refused with `why` instead of as unknown.
+  Schema& reserve(std::string name, std::string why) {
+    reserved_.emplace(std::move(name), std::move(why));
+    return *this;
+  }
   /// A rule over the whole struct, run after every key was read without a problem.
   Schema& check(std::function<void(const Options&, const ConfigSection& at, ConfigProblems& problems)> rule) {
     rules_.push_back(std::move(rule));
@@ -147,7 +152,7 @@ class Schema {
                                    Options defaults = Options{}) const {
     Options out = std::move(defaults);
     const std::size_t before = problems.count();
-    OptionReader::check_keys(at, description_.options, problems);
+    OptionReader::check_keys(at, description_.options, problems, reserved_);
     if (at.kind() != ConfigSection::Kind::mapping) return out;
     for (std::size_t i = 0; i < readers_.size(); ++i) {
       const OptionDescription& option = description_.options[i];
@@ -200,6 +205,7 @@ class Schema {
   }
 
   ComponentDescription description_;
+  std::map<std::string, std::string> reserved_;
   std::vector<std::function<void(const ConfigSection& child, const OptionDescription&, Options&, ConfigProblems&)>>
       readers_;
   std::vector<std::function<void(const Options&, const ConfigSection&, ConfigProblems&)>> rules_;

@@ -110,6 +110,9 @@ class S3Sink {
                                                           const BuildContext& context = {});
   [[nodiscard]] static Result<std::unique_ptr<Sink>> make(S3SinkOptions options, const BuildContext& context = {});
   [[nodiscard]] static SinkKind kind();
+  /// Fails (config) when objects of `sink` would lie under the prefix of `source`, which would then read its own
+  /// output.
+  [[nodiscard]] static Result<void> check_not_feeding(const S3SourceOptions& source, const S3SinkOptions& sink);
 };
 
 }  // namespace millrace

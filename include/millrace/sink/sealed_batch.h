@@ -26,7 +26,6 @@ struct SealedBatch {
   EncodedChunk chunk;  ///< bytes whole, footer and all
   SealReason reason = SealReason::drain;
   IdempotencyToken token;
-  SteadyTime sealed;  ///< when
 };
 
 /// What a writer says of a durable batch.

@@ -38,6 +38,8 @@ class StoreOptions {
     bool secret = false;
   };
   [[nodiscard]] static const std::vector<Known>& known();
+  /// The canonical name of any spelling; nothing when it is not known.
+  [[nodiscard]] static std::optional<std::string_view> canonical_name(std::string_view spelling);
 
  private:
   std::map<std::string, std::string, std::less<>> values_;

@@ -38,9 +38,8 @@ class S3Client::Call final : public HttpReceiver {
     return true;
   }
   bool keep(Result<void> result) {
-    if (result) return true;
-    sink_error = std::move(result).error();
-    return false;
+    if (!result) sink_error = std::move(result).error();
+    return result.has_value();
   }
 
   const CallId id;

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// KeyTemplate: how a sealed batch is called: [prefix/]<template>/<partition>-<first offset>-<last offset>.<extension>.
+// Parsed once, immutable, any thread. Partition and offsets end every key, so no two batches of a source share one.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "millrace/base/ids.h"
+#include "millrace/base/result.h"
+#include "millrace/base/time.h"
+#include "millrace/connectors/s3.h"
+#include "millrace/record/record_meta.h"
+
+namespace millrace::s3_sink {
+
+/// What S3 takes, in bytes of UTF-8.
+inline constexpr std::size_t kMaxKeyBytes = 1024;
+
+/// What one key is made from. Borrowed for the call.
+struct KeyParts {
+  const Origin* origin = nullptr;
+  std::string_view pipeline;  ///< stands for the stream of records without an origin
+  PartitionId partition;
+  Offset first;
+  Offset last;
+  UnixMicros time = 0;  ///< of the first record
+};
+
+class KeyTemplate {
+ public:
+  struct Options {
+    std::string prefix;     ///< without slashes at its ends; may be empty
+    std::string pattern;    ///< "{stream}/{topic}/{date}/{hour}"
+    std::string extension;  ///< without a dot
+    NameEncoding names = NameEncoding::replace;
+  };
+  /// Fails (config) with every problem of the pattern, one a line, each with its position.
+  [[nodiscard]] static Result<KeyTemplate> parse(Options options);
+
+  /// Fails (limit) when the key would be longer than a store takes, and when a variable has no value.
+  [[nodiscard]] Result<std::string> render(const KeyParts& parts) const;
+  /// True when the template tells objects of the source apart, so that no file may hold records of two.
+  [[nodiscard]] bool per_object() const noexcept { return per_object_; }
+  /// What every key begins with.
+  [[nodiscard]] std::string front() const;
+
+ private:
+  enum class Variable {
+    literal,
+    stream,
+    topic,
+    partition,
+    date,
+    year,
+    month,
+    day,
+    hour,
+    minute,
+    timestamp,
+    start_offset,
+    end_offset,
+    object,
+    object_dir,
+    object_name,
+    object_stem,
+  };
+  struct Piece {
+    Variable variable = Variable::literal;
+    std::string text;  ///< of a literal
+  };
+  struct Known;
+  static const std::vector<Known>& known();
+  void append(std::string& path, const Piece& piece, const KeyParts& parts) const;
+  void append_name(std::string& path, std::string_view name) const;
+  void append_path(std::string& path, std::string_view key) const;
+  void append_time(std::string& path, Variable variable, UnixMicros time) const;
+  [[nodiscard]] std::string kept(std::string_view segment) const;
+
+  Options options_;
+  std::vector<Piece> pieces_;
+  bool per_object_ = false;
+};
+
+}  // namespace millrace::s3_sink

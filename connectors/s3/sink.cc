@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "connectors/s3/sink.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "connectors/s3/sink_probe.h"
+#include "connectors/s3/upload.h"
+#include "connectors/s3/writer.h"
+#include "millrace/base/printable.h"
+
+namespace millrace {
+namespace s3_sink {
+namespace {
+
+class ObjectSink final : public Sink {
+ public:
+  ObjectSink(CheckedOptions options, StoreOpener opener) : options_(std::move(options)), opener_(std::move(opener)) {}
+
+  std::string_view type() const override { return "s3"; }
+  SealPolicy seal_policy() const override { return options_.seal; }
+  Envelope envelope() const override { return options_.envelope; }
+  EncodeSpec encode_spec() const override { return options_.encode; }
+  RetryPolicy retry_policy() const override { return options_.retry; }
+  SinkTraits traits() const override { return options_.traits; }
+
+  Result<void> open(SinkContext context) override {
+    auto upload = std::make_shared<Upload>();
+    MILLRACE_ASSIGN(upload->store, opener_(options_.base, options_.store,
+                                           {.clock = context.clock, .random = context.random, .log = context.log}));
+    upload->base = options_.base;
+    upload->keys = options_.keys;
+    upload->if_exists = options_.if_exists;
+    upload->content_type = options_.content_type;
+    upload->pipeline = context.pipeline;
+    upload->log = context.log;
+    MILLRACE_TRY(claim_metrics(context.meter, *upload));
+    if (options_.probe) {
+      MILLRACE_ASSIGN(const bool conditions, run_probe({.store = upload->store.get(),
+                                                        .key = options_.probe_key,
+                                                        .name = upload->location(options_.probe_key),
+                                                        .needs_conditions = options_.if_exists != IfExists::overwrite,
+                                                        .retry = options_.retry,
+                                                        .clock = context.clock,
+                                                        .random = context.random,
+                                                        .log = context.log}));
+      upload->conditions.store(conditions);
+    }
+    upload_ = std::move(upload);
+    return {};
+  }
+
+  Result<std::unique_ptr<Writer>> make_writer() override {
+    if (!upload_) return fail(Error::fatal(ErrorCode::rule_broken, "the s3 sink was asked for a writer before open()"));
+    return std::make_unique<ObjectWriter>(upload_);
+  }
+
+ private:
+  const CheckedOptions options_;
+  const StoreOpener opener_;
+  std::shared_ptr<Upload> upload_;
+};
+
+}  // namespace
+
+std::unique_ptr<Sink> make_sink(CheckedOptions options, StoreOpener opener) {
+  return std::make_unique<ObjectSink>(std::move(options), std::move(opener));
+}
+
+}  // namespace s3_sink
+
+const Schema<S3SinkOptions>& S3Sink::schema() { return s3_sink::schema(); }
+
+Result<std::unique_ptr<Sink>> S3Sink::make(S3SinkOptions options, const BuildContext& /*context*/) {
+  MILLRACE_ASSIGN(auto checked, s3_sink::check(options));
+  return s3_sink::make_sink(std::move(checked), open_store);
+}
+
+Result<std::unique_ptr<Sink>> S3Sink::make(const ConfigSection& section, const BuildContext& /*context*/) {
+  MILLRACE_ASSIGN(const S3SinkOptions options, schema().parse(section));
+  MILLRACE_ASSIGN(auto checked, s3_sink::check(options, section));
+  return s3_sink::make_sink(std::move(checked), open_store);
+}
+
+SinkKind S3Sink::kind() {
+  return {"s3", schema().description(),
+          [](const ConfigSection& section) -> Result<void> {
+            MILLRACE_TRY(schema().parse(section));
+            return {};
+          },
+          [](const ConfigSection& section, const BuildContext& context) { return make(section, context); }};
+}
+
+Result<void> S3Sink::check_not_feeding(const S3SourceOptions& source, const S3SinkOptions& sink) {
+  MILLRACE_ASSIGN(const StoreUrl from, StoreUrl::parse(source.url));
+  MILLRACE_ASSIGN(const s3_sink::CheckedOptions to, s3_sink::check(sink));
+  if (!from.same_store(to.base)) return {};
+  const auto source_store = StoreOptions::parse(source.store);
+  if (source_store && source_store->get("endpoint") != to.store.get("endpoint")) return {};
+  const std::string front = to.keys.front();
+  if (!front.starts_with(from.key)) return {};
+  return fail(Error::config(fmt::format(
+      "the sink writes below {}, which the source reads ({}): a run, or the next one, would read its own "
+      "output; give the sink another prefix",
+      printable_key(StoreUrl{to.base.scheme, to.base.bucket, front}.to_string()), printable_key(source.url))));
+}
+
+}  // namespace millrace

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "connectors/s3/sink_options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "millrace/base/printable.h"
+
+namespace millrace::s3_sink {
+namespace {
+
+using Options = S3SinkOptions;
+
+constexpr std::string_view kDefaultProbe = ".millrace-probe";
+constexpr Duration kLongestBackoff = std::chrono::seconds(60);
+
+/// Adds problems under the key that they are about.
+class Complaints {
+ public:
+  Complaints(const ConfigSection& at, ConfigProblems& problems) : at_(at), problems_(problems) {}
+  [[nodiscard]] bool given(std::string_view key) const { return at_.exists() && at_.child(key).exists(); }
+  void about(std::string_view key, std::string_view text) {
+    const ConfigSection child = at_.exists() ? at_.child(key) : ConfigSection();
+    const std::string path = at_.exists() && !at_.path().empty() ? at_.path() + "." : "sink.s3.";
+    problems_.add(child.exists() ? child.where()
+                  : at_.exists() ? at_.where()
+                                 : "",
+                  fmt::format("{}{}: {}", path, key, text));
+  }
+  /// Each line of an error that was made without knowing the key.
+  void about(std::string_view key, const Error& error) {
+    std::string_view rest = error.message();
+    while (!rest.empty()) {
+      const std::size_t end = std::min(rest.find('\n'), rest.size());
+      about(key, rest.substr(0, end));
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+  }
+
+ private:
+  const ConfigSection& at_;
+  ConfigProblems& problems_;
+};
+
+std::string without_slashes(std::string_view text) {
+  while (text.starts_with('/')) text.remove_prefix(1);
+  while (text.ends_with('/')) text.remove_suffix(1);
+  return std::string(text);
+}
+
+bool has_dot_segment(std::string_view path) {
+  for (std::size_t begin = 0; begin <= path.size();) {
+    const std::size_t end = std::min(path.find('/', begin), path.size());
+    const std::string_view segment = path.substr(begin, end - begin);
+    if (segment == "." || segment == "..") return true;
+    begin = end + 1;
+  }
+  return false;
+}
+
+StoreUrl check_place(const Options& o, Complaints& complaints) {
+  StoreUrl base;
+  if (o.url.empty() == o.bucket.empty()) {
+    complaints.about("url", o.url.empty()
+                                ? "is missing; give url (s3://bucket/prefix or file:///folder/), or bucket and prefix"
+                                : "and bucket name the place twice; keep one of them");
+    return base;
+  }
+  if (!o.url.empty() && !o.prefix.empty())
+    complaints.about("prefix", "belongs to bucket; with url it is part of the url");
+  const std::string_view key = o.url.empty() ? "bucket" : "url";
+  auto url = StoreUrl::parse(o.url.empty() ? "s3://" + o.bucket : o.url);
+  if (url && o.url.empty() && !url->key.empty()) {
+    complaints.about("bucket", "is a name without slashes; what follows it is the prefix");
+  }
+  if (!url) {
+    complaints.about(key, url.error());
+    return base;
+  }
+  base = *std::move(url);
+  base.key = without_slashes(o.url.empty() ? o.prefix : base.key);
+  if (has_dot_segment(base.key)) {
+    complaints.about(o.url.empty() ? "prefix" : "url", "holds a '.' or '..' segment, which leads to other names");
+  }
+  return base;
+}
+
+/// The store map with the sink's own keys in it; each option under one name.
+StoreOptions check_store(const Options& o, Complaints& complaints) {
+  std::map<std::string, std::string> raw = o.store;
+  bool twice = false;
+  const auto put = [&](std::string_view key, std::string name, std::string value) {
+    for (const auto& [spelling, given] : o.store) {
+      if (StoreOptions::canonical_name(spelling) != name) continue;
+      complaints.about(key, fmt::format("is the same option as store.{}; keep one of them", printable(spelling, 100)));
+      twice = true;
+      return;
+    }
+    raw.emplace(std::move(name), std::move(value));
+  };
+  if (!o.region.empty()) put("region", "region", o.region);
+  if (!o.endpoint.empty()) put("endpoint", "endpoint", o.endpoint);
+  if (o.path_style) put("path_style", "virtual_hosted_style_request", *o.path_style ? "false" : "true");
+  if (!o.access_key_id.empty()) put("access_key_id", "access_key_id", o.access_key_id);
+  if (!o.secret_access_key.empty()) put("secret_access_key", "secret_access_key", o.secret_access_key.reveal());
+  if (!o.session_token.empty()) put("session_token", "session_token", o.session_token.reveal());
+  if (twice) return {};
+  const auto in_store = [&](std::string_view name) {
+    return std::ranges::any_of(o.store,
+                               [&](const auto& item) { return StoreOptions::canonical_name(item.first) == name; });
+  };
+  if (o.access_key_id.empty() != o.secret_access_key.empty() && !in_store("access_key_id") &&
+      !in_store("secret_access_key")) {
+    complaints.about(o.access_key_id.empty() ? "access_key_id" : "secret_access_key",
+                     "is missing: give both access_key_id and secret_access_key, or neither");
+    return {};
+  }
+  auto store = StoreOptions::parse(raw);
+  if (store) return *std::move(store);
+  complaints.about("store", store.error());
+  return {};
+}
+
+std::string_view default_extension(OutputFormat format) {
+  switch (format) {
+    case OutputFormat::json_lines:
+      return "jsonl";
+    case OutputFormat::json_array:
+      return "json";
+    case OutputFormat::raw:
+      break;
+  }
+  return "bin";
+}
+
+void check_format(const Options& o, Complaints& complaints) {
+  const bool raw = o.output_format == OutputFormat::raw;
+  if (raw && !o.delimiter) {
+    complaints.about("delimiter",
+                     "is required with raw, or no reader could tell the records apart; \"\\n\" for one a line, \"\" if "
+                     "the payloads bring their own ends");
+  }
+  if (!raw && o.delimiter) complaints.about("delimiter", "has a meaning with output_format raw only");
+  const auto refuse = [&](std::string_view key, bool on, std::string_view why) {
+    if (on) complaints.about(key, why);
+  };
+  const bool bare = raw || !o.wrap;
+  const std::string_view no_wrapper =
+      raw ? "has no effect with output_format raw, which writes payloads only; remove it"
+          : "has no effect with wrap false, which writes payloads only; remove it";
+  refuse("include_metadata", bare && o.include_metadata && complaints.given("include_metadata"), no_wrapper);
+  refuse("include_headers", bare && o.include_headers, no_wrapper);
+  refuse("mark_encoding", bare && o.mark_encoding, no_wrapper);
+  refuse("timestamp_precision", bare && o.timestamp_precision != 0, no_wrapper);
+  refuse("timestamp_precision", !bare && !o.include_metadata && o.timestamp_precision != 0,
+         "has no effect without include_metadata; remove it");
+  const std::int64_t digits = o.timestamp_precision;
+  refuse("timestamp_precision", digits != 0 && digits != 3 && digits != 6 && digits != 9,
+         "is the number of digits of a second: 0, 3, 6 or 9");
+  const auto plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
+           c == '-';
+  };
+  refuse("extension",
+         !std::ranges::all_of(o.extension, plain) || o.extension.starts_with('.') || o.extension.size() > 32,
+         "is letters, digits, '.', '_' and '-', at most 32, without the dot in front: ndjson");
+}
+
+void check_limits(const Options& o, Complaints& complaints) {
+  if (o.file_rotation == FileRotation::messages && o.max_messages_per_file == 0) {
+    complaints.about("max_messages_per_file", "is required with file_rotation messages, and at least 1");
+  } else if (o.max_messages_per_file == 0 && complaints.given("max_messages_per_file")) {
+    complaints.about("max_messages_per_file", "is at least 1; leave it out for no limit");
+  }
+  if (o.on_upload_failure == OnWriteFailure::drop) {
+    complaints.about("on_upload_failure",
+                     "drop is not available yet, since nothing would keep what is dropped; use stall or fail");
+  }
+}
+
+SealPolicy seal_policy(const Options& o, bool per_object) {
+  SealPolicy policy;
+  policy.max_bytes = o.max_file_size.bytes;
+  policy.max_records = o.max_messages_per_file;
+  policy.max_age = o.max_file_age;
+  policy.per_object = per_object;
+  return policy;
+}
+
+EncodeSpec encode_spec(const Options& o) {
+  EncodeSpec spec;
+  spec.wrap = o.wrap;
+  spec.include_metadata = o.include_metadata;
+  spec.include_headers = o.include_headers;
+  spec.timestamp_digits = static_cast<int>(o.timestamp_precision);
+  spec.mark_encoding = o.mark_encoding;
+  switch (o.output_format) {
+    case OutputFormat::json_lines:
+      spec.format = EncodeFormat::json_lines;
+      break;
+    case OutputFormat::json_array:
+      spec.format = EncodeFormat::json_array;
+      break;
+    case OutputFormat::raw:
+      spec.format = EncodeFormat::raw;
+      spec.wrap = false;
+      spec.delimiter = o.delimiter.value_or("");
+      break;
+  }
+  return spec;
+}
+
+std::string_view content_type(OutputFormat format) {
+  switch (format) {
+    case OutputFormat::json_lines:
+      return "application/x-ndjson";
+    case OutputFormat::json_array:
+      return "application/json";
+    case OutputFormat::raw:
+      break;
+  }
+  return "application/octet-stream";
+}
+
+}  // namespace
+
+Result<CheckedOptions> check(const S3SinkOptions& o, const ConfigSection& at) {
+  ConfigProblems problems;
+  Complaints complaints(at, problems);
+  StoreUrl base = check_place(o, complaints);
+  StoreOptions store = check_store(o, complaints);
+  check_format(o, complaints);
+  check_limits(o, complaints);
+  auto keys = KeyTemplate::parse({base.key, o.path_template,
+                                  o.extension.empty() ? std::string(default_extension(o.output_format)) : o.extension,
+                                  o.name_encoding});
+  if (!keys) complaints.about("path_template", keys.error());
+  std::string probe_key = without_slashes(o.probe_key);
+  if (has_dot_segment(probe_key))
+    complaints.about("probe_key", "holds a '.' or '..' segment, which leads to other names");
+  if (!o.probe_key.empty() && !o.probe) complaints.about("probe_key", "has no effect with probe false; remove it");
+  if (probe_key.empty())
+    probe_key = base.key.empty() ? std::string(kDefaultProbe) : fmt::format("{}/{}", base.key, kDefaultProbe);
+  if (auto result = problems.result(); !result) return fail(std::move(result).error());
+
+  const bool per_object = keys->per_object();
+  CheckedOptions checked{.base = std::move(base),
+                         .store = std::move(store),
+                         .keys = *std::move(keys),
+                         .probe_key = std::move(probe_key),
+                         .probe = o.probe,
+                         .if_exists = o.if_exists,
+                         .content_type = std::string(content_type(o.output_format)),
+                         .seal = seal_policy(o, per_object),
+                         .envelope = {},
+                         .encode = encode_spec(o),
+                         .retry = {},
+                         .traits = {.concurrency = o.upload_concurrency, .ordered = false}};
+  if (o.output_format == OutputFormat::json_array) checked.envelope = {"[", ",", "]"};
+  checked.retry.backoff = {o.retry_delay, std::max(kLongestBackoff, o.retry_delay), 2.0};
+  checked.retry.max_attempts = static_cast<int>(std::max<std::int64_t>(o.max_attempts, 1));
+  checked.retry.on_failure = o.on_upload_failure;
+  return checked;
+}
+
+}  // namespace millrace::s3_sink

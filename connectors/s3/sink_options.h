@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// The S3 sink's options: the schema that reads them, and the checked shape that the sink works with. Pure.
+#pragma once
+
+#include <string>
+
+#include "connectors/s3/key_template.h"
+#include "millrace/config/schema.h"
+#include "millrace/connectors/s3.h"
+#include "millrace/encode/encode_spec.h"
+#include "millrace/sink/sink.h"
+#include "millrace/store/store_options.h"
+#include "millrace/store/store_url.h"
+
+namespace millrace::s3_sink {
+
+/// Options that hold together.
+struct CheckedOptions {
+  StoreUrl base;  ///< key: the prefix, without slashes at its ends
+  StoreOptions store;
+  KeyTemplate keys;
+  std::string probe_key;
+  bool probe = true;
+  IfExists if_exists = IfExists::verify;
+  std::string content_type;
+  SealPolicy seal;
+  Envelope envelope;
+  EncodeSpec encode;
+  RetryPolicy retry;
+  SinkTraits traits;
+};
+
+[[nodiscard]] const Schema<S3SinkOptions>& schema();
+
+/// Every rule over the whole struct. `at` is where it was read; an empty one for options made in code, which tells what
+/// was given from what is a default.
+[[nodiscard]] Result<CheckedOptions> check(const S3SinkOptions& options, const ConfigSection& at = {});
+
+}  // namespace millrace::s3_sink

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "connectors/s3/sink_options.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "millrace/config/config.h"
+
+namespace millrace::s3_sink {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr const char* kPlace = "url: s3://b/out\n";
+
+Result<CheckedOptions> read(const std::string& yaml) {
+  std::string text = "sink:\n  s3:\n";
+  for (std::size_t begin = 0; begin < yaml.size();) {
+    const std::size_t end = yaml.find('\n', begin);
+    text += "    " + yaml.substr(begin, end - begin) + "\n";
+    begin = end == std::string::npos ? yaml.size() : end + 1;
+  }
+  auto config = Config::parse(text, "p.yaml");
+  if (!config) return fail(config.error());
+  const ConfigSection section = config->section("sink.s3");
+  MILLRACE_ASSIGN(const S3SinkOptions options, schema().parse(section));
+  return check(options, section);
+}
+
+CheckedOptions accepted(const std::string& yaml) {
+  auto options = read(yaml);
+  EXPECT_TRUE(options) << options.error().message();
+  return *options;
+}
+
+std::string refused(const std::string& yaml) {
+  auto options = read(yaml);
+  if (options) return "accepted";
+  EXPECT_EQ(options.error().code(), ErrorCode::config);
+  return options.error().message();
+}
+
+std::string with(const std::string& more) { return kPlace + more; }
+
+TEST(S3SinkOptions, Defaults) {
+  const CheckedOptions o = accepted(kPlace);
+  EXPECT_EQ(o.base.to_string(), "s3://b/out");
+  EXPECT_EQ(o.probe_key, "out/.millrace-probe");
+  EXPECT_TRUE(o.probe);
+  EXPECT_EQ(o.if_exists, IfExists::verify);
+  EXPECT_EQ(o.seal.max_bytes, 8U * 1024 * 1024);
+  EXPECT_EQ(o.seal.max_records, 0U);
+  EXPECT_EQ(o.seal.max_age, std::chrono::minutes(5));
+  EXPECT_EQ(o.seal.max_idle, Duration(0));
+  EXPECT_FALSE(o.seal.per_object);
+  EXPECT_EQ(o.encode.format, EncodeFormat::json_lines);
+  EXPECT_TRUE(o.encode.wrap);
+  EXPECT_TRUE(o.encode.include_metadata);
+  EXPECT_FALSE(o.encode.include_headers);
+  EXPECT_EQ(o.envelope.header, "");
+  EXPECT_EQ(o.retry.max_attempts, 3);
+  EXPECT_EQ(o.retry.backoff.initial, std::chrono::seconds(1));
+  EXPECT_EQ(o.retry.backoff.cap, std::chrono::seconds(60));
+  EXPECT_EQ(o.retry.on_failure, OnWriteFailure::stall);
+  EXPECT_EQ(o.traits.concurrency, 4U);
+  EXPECT_FALSE(o.traits.ordered);
+  const Origin origin{.stream = "s", .topic = "t"};
+  EXPECT_EQ(*o.keys.render({&origin, "p", PartitionId(3), Offset(1), Offset(2), 0}),
+            "out/s/t/1970-01-01/00/00003-00000000000000000001-00000000000000000002.jsonl");
+}
+
+// Options made in code and in YAML are the same.
+TEST(S3SinkOptions, CodeAndYamlAgree) {
+  S3SinkOptions made;
+  made.url = "s3://b/out";
+  const auto o = check(made);
+  ASSERT_TRUE(o) << o.error().message();
+  EXPECT_EQ(o->probe_key, accepted(kPlace).probe_key);
+  made.output_format = OutputFormat::raw;
+  EXPECT_THAT(check(made).error().message(), HasSubstr("sink.s3.delimiter: is required with raw"));
+}
+
+// The seed's configuration, in our terms.
+TEST(S3SinkOptions, TheSeedsConfiguration) {
+  const CheckedOptions o = accepted(
+      "bucket: my-data-lake\nprefix: iggy/raw\nregion: us-east-1\npath_template: \"{stream}/{topic}/{date}/{hour}\"\n"
+      "file_rotation: size\nmax_file_size: 8MiB\noutput_format: json_lines\n");
+  EXPECT_EQ(o.base.to_string(), "s3://my-data-lake/iggy/raw");
+  EXPECT_EQ(o.store.get("region"), "us-east-1");
+  const CheckedOptions minio = accepted(
+      "bucket: my-bucket\nregion: us-east-1\nendpoint: http://localhost:9000\naccess_key_id: minioadmin\n"
+      "secret_access_key: minioadmin\nfile_rotation: messages\nmax_messages_per_file: 1\noutput_format: json_lines\n");
+  EXPECT_EQ(minio.seal.max_records, 1U);
+  EXPECT_EQ(minio.store.get("endpoint"), "http://localhost:9000");
+  EXPECT_EQ(minio.store.get("secret_access_key"), "minioadmin");
+  EXPECT_EQ(minio.base.key, "");
+  EXPECT_EQ(minio.probe_key, ".millrace-probe");
+}
+
+TEST(S3SinkOptions, ThePlaceIsGivenOnce) {
+  EXPECT_THAT(refused("region: x\n"), HasSubstr("sink.s3.url: is missing"));
+  EXPECT_THAT(refused(with("bucket: b\n")), HasSubstr("keep one of them"));
+  EXPECT_THAT(refused(with("prefix: p\n")), HasSubstr("p.yaml:4:13: sink.s3.prefix: belongs to bucket"));
+  EXPECT_THAT(refused("bucket: b/p\n"), HasSubstr("sink.s3.bucket: is a name without slashes"));
+  EXPECT_THAT(refused("url: http://h/b\n"),
+              HasSubstr("p.yaml:3:10: sink.s3.url: http://h/b: give the bucket as s3://"));
+  EXPECT_THAT(refused("bucket: b\nprefix: a/../b\n"), HasSubstr("sink.s3.prefix: holds a '.' or '..' segment"));
+  EXPECT_THAT(refused("url: s3://b/a/./b\n"), HasSubstr("sink.s3.url: holds a '.' or '..' segment"));
+  EXPECT_EQ(accepted("bucket: b\nprefix: /a//b/\n").base.key, "a//b");
+  EXPECT_EQ(accepted("url: file:///data/out/\n").base.key, "data/out");
+}
+
+TEST(S3SinkOptions, NamesOfChoicesHaveNoCase) {
+  EXPECT_EQ(accepted(with("output_format: JSONL\n")).encode.format, EncodeFormat::json_lines);
+  EXPECT_EQ(accepted(with("output_format: JsonLines\n")).encode.format, EncodeFormat::json_lines);
+  EXPECT_EQ(accepted(with("file_rotation: MESSAGES\nmax_messages_per_file: 10\n")).seal.max_records, 10U);
+  const CheckedOptions array = accepted(with("output_format: JSON_ARRAY\n"));
+  EXPECT_EQ(array.encode.format, EncodeFormat::json_array);
+  EXPECT_EQ(array.envelope.header + "x" + array.envelope.separator + "y" + array.envelope.footer, "[x,y]");
+  EXPECT_THAT(refused(with("output_format: json\n")), HasSubstr("json_lines|json_array|raw"));
+}
+
+// iggy-s3-sink-review: no fallback to a default, and no limit of u64::MAX by omission.
+TEST(S3SinkOptions, MessagesNeedTheirNumber) {
+  EXPECT_THAT(refused(with("file_rotation: messages\n")), HasSubstr("sink.s3.max_messages_per_file: is required"));
+  EXPECT_THAT(refused(with("file_rotation: messages\nmax_messages_per_file: 0\n")), HasSubstr("at least 1"));
+  EXPECT_THAT(refused(with("max_messages_per_file: 0\n")), HasSubstr("at least 1"));
+  EXPECT_THAT(refused(with("max_file_size: lots\n")), HasSubstr("p.yaml:4:20: sink.s3.max_file_size"));
+  EXPECT_THAT(refused(with("max_file_size: 0\n")), HasSubstr("out of range"));
+  EXPECT_THAT(refused(with("max_file_size: 6GiB\n")), HasSubstr("out of range"));
+  EXPECT_THAT(refused(with("retry_delay: soon\n")), HasSubstr("sink.s3.retry_delay"));
+  EXPECT_THAT(refused(with("retry_delay: 5\n")), HasSubstr("sink.s3.retry_delay"));
+  EXPECT_EQ(accepted(with("max_file_age: 0s\n")).seal.max_age, Duration(0));
+}
+
+TEST(S3SinkOptions, Attempts) {
+  EXPECT_EQ(accepted(with("max_attempts: 0\n")).retry.max_attempts, 1);
+  EXPECT_EQ(accepted(with("max_attempts: 1\n")).retry.max_attempts, 1);
+  EXPECT_EQ(accepted(with("max_retries: 7\n")).retry.max_attempts, 7);
+  EXPECT_THAT(refused(with("max_retries: 7\nmax_attempts: 7\n")), HasSubstr("keep one of them"));
+  EXPECT_EQ(accepted(with("retry_delay: 0s\n")).retry.backoff.initial, Duration(0));
+  EXPECT_EQ(accepted(with("retry_delay: 2m\n")).retry.backoff.cap, std::chrono::minutes(2));
+}
+
+TEST(S3SinkOptions, C15_RawNeedsADelimiter) {
+  EXPECT_THAT(refused(with("output_format: raw\n")), HasSubstr("sink.s3.delimiter: is required with raw"));
+  const CheckedOptions o = accepted(with("output_format: raw\ndelimiter: \"\\n\"\n"));
+  EXPECT_EQ(o.encode.format, EncodeFormat::raw);
+  EXPECT_EQ(o.encode.delimiter, "\n");
+  EXPECT_FALSE(o.encode.wrap);
+  EXPECT_EQ(accepted(with("output_format: raw\ndelimiter: \"\"\n")).encode.delimiter, "");
+  EXPECT_THAT(refused(with("delimiter: \"\\n\"\n")), HasSubstr("output_format raw only"));
+}
+
+TEST(S3SinkOptions, NothingIsIgnored) {
+  const std::string raw = with("output_format: raw\ndelimiter: \"\"\n");
+  EXPECT_THAT(refused(raw + "include_metadata: true\n"), HasSubstr("sink.s3.include_metadata: has no effect"));
+  EXPECT_EQ(refused(raw + "include_metadata: false\n"), "accepted");
+  EXPECT_THAT(refused(raw + "include_headers: true\n"), HasSubstr("sink.s3.include_headers: has no effect"));
+  EXPECT_THAT(refused(with("wrap: false\nmark_encoding: true\n")), HasSubstr("sink.s3.mark_encoding: has no effect"));
+  EXPECT_THAT(refused(with("wrap: false\ntimestamp_precision: 3\n")), HasSubstr("has no effect"));
+  EXPECT_THAT(refused(with("include_metadata: false\ntimestamp_precision: 3\n")), HasSubstr("has no effect"));
+  EXPECT_THAT(refused(with("timestamp_precision: 4\n")), HasSubstr("0, 3, 6 or 9"));
+  EXPECT_THAT(refused(with("probe: false\nprobe_key: x\n")), HasSubstr("has no effect with probe false"));
+  EXPECT_THAT(refused(with("extension: a/b\n")), HasSubstr("sink.s3.extension"));
+  EXPECT_THAT(refused(with("extension: .ndjson\n")), HasSubstr("without the dot"));
+  EXPECT_THAT(refused(with("on_upload_failure: drop\n")), HasSubstr("not available yet"));
+}
+
+// Keys of later versions are told apart from typos, and never pass.
+TEST(S3SinkOptions, LaterKeysAreRefusedByName) {
+  for (const char* key :
+       {"compression", "multipart_threshold", "sse", "tags", "buffer_memory", "spool_dir", "exactly_once", "delivery",
+        "storage_class", "rotate_on", "checksum", "compat", "content_type", "max_file_idle", "time_source"}) {
+    EXPECT_THAT(refused(with(std::string(key) + ": x\n")),
+                HasSubstr(std::string("p.yaml:4:5: sink.s3.") + key + ": is not available yet"))
+        << key;
+  }
+  EXPECT_THAT(refused(with("comprssion: gzip\n")), HasSubstr("unknown key"));
+}
+
+TEST(S3SinkOptions, CredentialsComeTogetherAndStaySecret) {
+  EXPECT_THAT(refused(with("access_key_id: AKIASECRET\n")),
+              AllOf(HasSubstr("give both access_key_id and secret_access_key"), Not(HasSubstr("AKIASECRET"))));
+  EXPECT_THAT(refused(with("secret_access_key: s3cr3t\n")),
+              AllOf(HasSubstr("sink.s3.access_key_id: is missing"), Not(HasSubstr("s3cr3t"))));
+  EXPECT_THAT(refused(with("session_token: s3cr3t\n")), AllOf(HasSubstr("session_token"), Not(HasSubstr("s3cr3t"))));
+  const CheckedOptions o = accepted(with("access_key_id: a\nstore: {secret_access_key: b, token: c}\n"));
+  EXPECT_EQ(o.store.get("session_token"), "c");
+  EXPECT_THAT(refused(with("access_key_id: a\nstore: {AWS-Access-Key-Id: s3cr3t}\n")),
+              AllOf(HasSubstr("sink.s3.access_key_id: is the same option as store.AWS-Access-Key-Id"),
+                    Not(HasSubstr("s3cr3t"))));
+  for (const OptionDescription& option : schema().description().options) {
+    const bool secret =
+        option.name == "access_key_id" || option.name == "secret_access_key" || option.name == "session_token";
+    EXPECT_EQ(option.secret, secret) << option.name;
+  }
+}
+
+TEST(S3SinkOptions, StoreOptionsAreChecked) {
+  EXPECT_THAT(refused(with("store: {regoin: x}\n")), HasSubstr("did you mean 'region'?"));
+  EXPECT_THAT(refused(with("store: {bucket: x}\n")), HasSubstr("part of the url"));
+  EXPECT_THAT(refused(with("endpoint: http://minio:9000\n")), HasSubstr("allow_http"));
+  EXPECT_EQ(accepted(with("path_style: true\n")).store.get("virtual_hosted_style_request"), "false");
+  EXPECT_EQ(accepted(with("path_style: false\n")).store.get("virtual_hosted_style_request"), "true");
+  EXPECT_FALSE(accepted(kPlace).store.has("virtual_hosted_style_request"));
+}
+
+TEST(S3SinkOptions, L04_TheTemplateIsCheckedAtLoad) {
+  EXPECT_THAT(refused(with("path_template: \"{strem}/{topic}\"\n")),
+              HasSubstr("p.yaml:4:20: sink.s3.path_template: at character 1: unknown placeholder {strem}"));
+  EXPECT_THAT(refused(with("path_template: \"{date}\"\n")), HasSubstr("two sources could write one key"));
+  EXPECT_TRUE(accepted(with("path_template: \"{object.dir}/{topic}\"\n")).seal.per_object);
+}
+
+TEST(S3SinkOptions, AllProblemsAtOnce) {
+  EXPECT_THAT(refused(with("output_format: raw\nfile_rotation: messages\npath_template: \"{x}/{topic}\"\n")),
+              AllOf(HasSubstr("delimiter"), HasSubstr("max_messages_per_file"), HasSubstr("{x}")));
+}
+
+}  // namespace
+}  // namespace millrace::s3_sink

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// The probe at the start of an S3 sink: a small object, written under the sink's prefix and removed if that is allowed.
+// Shows missing rights, and whether the store keeps the condition of a put, before a record moves. Control thread.
+#pragma once
+
+#include <string>
+
+#include "millrace/base/log.h"
+#include "millrace/base/result.h"
+#include "millrace/base/time.h"
+#include "millrace/sink/sink.h"
+#include "millrace/store/object_store.h"
+
+namespace millrace::s3_sink {
+
+struct Probe {
+  ObjectStore* store = nullptr;
+  std::string key;
+  std::string name;              ///< of the key, for messages
+  bool needs_conditions = true;  ///< if_exists is not overwrite
+  RetryPolicy retry;
+  Clock* clock = &Clock::real();
+  Random* random = &Random::system();
+  Logger log;
+};
+
+/// Whether create-only puts can be trusted. Retryable errors are tried again, at most retry.max_attempts times. Needs
+/// s3:PutObject; asks for no other right, and goes on without those that it is refused.
+[[nodiscard]] Result<bool> run_probe(const Probe& probe);
+
+}  // namespace millrace::s3_sink

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// The keys of `sink: {s3: ...}`, as data.
+#include <array>
+#include <utility>
+
+#include "connectors/s3/sink_options.h"
+
+namespace millrace {
+
+template <>
+struct EnumNames<FileRotation> {
+  static constexpr std::array<std::pair<std::string_view, FileRotation>, 2> names{
+      {{"size", FileRotation::size}, {"messages", FileRotation::messages}}};
+};
+template <>
+struct EnumNames<OutputFormat> {
+  static constexpr std::array<std::pair<std::string_view, OutputFormat>, 5> names{
+      {{"json_lines", OutputFormat::json_lines},
+       {"jsonl", OutputFormat::json_lines},
+       {"jsonlines", OutputFormat::json_lines},
+       {"json_array", OutputFormat::json_array},
+       {"raw", OutputFormat::raw}}};
+};
+template <>
+struct EnumNames<IfExists> {
+  static constexpr std::array<std::pair<std::string_view, IfExists>, 3> names{
+      {{"verify", IfExists::verify}, {"overwrite", IfExists::overwrite}, {"fail", IfExists::fail}}};
+};
+template <>
+struct EnumNames<NameEncoding> {
+  static constexpr std::array<std::pair<std::string_view, NameEncoding>, 2> names{
+      {{"replace", NameEncoding::replace}, {"percent", NameEncoding::percent}}};
+};
+template <>
+struct EnumNames<OnWriteFailure> {
+  static constexpr std::array<std::pair<std::string_view, OnWriteFailure>, 3> names{
+      {{"stall", OnWriteFailure::stall}, {"fail", OnWriteFailure::fail}, {"drop", OnWriteFailure::drop}}};
+};
+
+namespace s3_sink {
+namespace {
+
+using Options = S3SinkOptions;
+
+constexpr double kSinglePut = 5.0 * 1024 * 1024 * 1024;
+
+void add_place(Schema<Options>& s) {
+  s.optional("url", &Options::url, "Where objects go: bucket and prefix, or a folder.",
+             {.example = "s3://my-data-lake/iggy/raw"});
+  s.optional("bucket", &Options::bucket, "The bucket, instead of url. It is never created.");
+  s.optional("prefix", &Options::prefix, "Stands in front of every key; with bucket.", {.example = "iggy/raw"});
+  s.optional("path_template", &Options::path_template,
+             "The keys' middle part. Variables: {stream} {topic} {partition} {date} {hour} {timestamp} {year} {month} "
+             "{day} {minute} {start_offset} {end_offset} {object} {object.dir} {object.name} {object.stem}. Times are "
+             "those of a file's first record, in UTC; without one, of its arrival. With an {object} variable no file "
+             "holds records of two objects. {topic} or {object} is required.");
+  s.optional("extension", &Options::extension, "Ends the keys, without a dot.",
+             {.example = "ndjson", .default_text = "jsonl, json or bin, by output_format"});
+  s.optional("name_encoding", &Options::name_encoding,
+             "What becomes of characters of names other than ASCII letters, digits, '.', '_' and '-': replaced by '_', "
+             "or percent-encoded, which keeps different names different.");
+}
+
+void add_rotation(Schema<Options>& s) {
+  s.optional("file_rotation", &Options::file_rotation,
+             "messages requires max_messages_per_file. Whichever limit is met first ends a file.");
+  s.optional("max_file_size", &Options::max_file_size,
+             "A file ends with the record that makes it this large; it may exceed it by that record.",
+             {.min = 1, .max = kSinglePut});
+  s.optional("max_messages_per_file", &Options::max_messages_per_file, "A file ends with this many records.",
+             {.default_text = "no limit"});
+  s.optional("max_file_age", &Options::max_file_age,
+             "A file ends when its first record has waited so long, so a quiet partition is written too. 0s: never.",
+             {.min = 0});
+}
+
+void add_format(Schema<Options>& s) {
+  s.optional("output_format", &Options::output_format,
+             "json_lines: one JSON document a line. json_array: one array a file. raw: payloads as they are, each "
+             "followed by delimiter.");
+  s.optional(
+      "wrap", &Options::wrap,
+      "JSON formats: each record is an object with its payload under `payload`. false: the payload itself, which "
+      "must be JSON.");
+  s.optional("include_metadata", &Options::include_metadata,
+             "Offset, timestamp, stream, topic and partition_id beside the payload.");
+  s.optional("include_headers", &Options::include_headers,
+             "The record's headers beside the payload, where it has some.");
+  s.optional("mark_encoding", &Options::mark_encoding,
+             "Adds payload_encoding: base64 beside a payload that is neither JSON nor text.");
+  s.optional("timestamp_precision", &Options::timestamp_precision, "Digits of a second in timestamps: 0, 3, 6 or 9.",
+             {.min = 0, .max = 9});
+  s.optional("delimiter", &Options::delimiter, "raw: what follows each payload. Required there; may be empty.",
+             {.example = "\"\\n\""});
+}
+
+void add_delivery(Schema<Options>& s) {
+  s.optional(
+      "if_exists", &Options::if_exists,
+      "When a key is taken. verify: the same bytes are our own retry or replay, others an error. overwrite. fail.");
+  s.optional("max_attempts", &Options::max_attempts,
+             "Tries of one burst; 0 and 1 both mean one. Decides only with on_upload_failure fail.",
+             {.min = 0, .max = 1'000'000, .aliases = {"max_retries"}});
+  s.optional("retry_delay", &Options::retry_delay,
+             "Before the second try; doubles up to 60s, with jitter. A longer Retry-After is honoured.",
+             {.min = 0, .max = 86'400});
+  s.optional("on_upload_failure", &Options::on_upload_failure,
+             "stall: keep trying, nothing is committed past it. fail: end the run after max_attempts.");
+  s.optional("upload_concurrency", &Options::upload_concurrency, "Uploads at one time.", {.min = 1, .max = 64});
+  s.optional("probe", &Options::probe,
+             "Writes and removes a small object at the start, so that missing rights, and a store that ignores "
+             "conditions, show before a record moves.");
+  s.optional("probe_key", &Options::probe_key, "Key of that object.", {.default_text = "<prefix>/.millrace-probe"});
+}
+
+void add_store(Schema<Options>& s) {
+  s.optional("region", &Options::region, "Region that requests are signed for.", {.example = "us-east-1"});
+  s.optional("endpoint", &Options::endpoint, "Server to talk to instead of AWS.", {.example = "http://127.0.0.1:9000"});
+  s.optional("path_style", &Options::path_style, "Bucket in the path rather than in the host name.",
+             {.default_text = "true with an endpoint"});
+  s.optional("access_key_id", &Options::access_key_id, "Together with secret_access_key, or neither.",
+             {.secret = true});
+  s.optional("secret_access_key", &Options::secret_access_key, "Together with access_key_id, or neither.");
+  s.optional("session_token", &Options::session_token, "Of temporary keys.");
+  s.optional("store", &Options::store, "Further store options (`millrace describe store`).");
+}
+
+/// What the requirements know and this version does not: never taken for a typo, never ignored.
+void reserve_later_keys(Schema<Options>& s) {
+  for (const char* key : {"compression",
+                          "compression_level",
+                          "compression_suffix",
+                          "rotate_on",
+                          "max_file_idle",
+                          "spool_dir",
+                          "buffer_memory",
+                          "multipart_threshold",
+                          "storage_class",
+                          "sse",
+                          "sse_kms_key_id",
+                          "tags",
+                          "metadata",
+                          "object_metadata",
+                          "content_type",
+                          "content_encoding",
+                          "acl",
+                          "checksum",
+                          "checksum_algorithm",
+                          "time_source",
+                          "delivery",
+                          "exactly_once",
+                          "compat",
+                          "cleanup_uploads",
+                          "timeout",
+                          "upload_deadline",
+                          "deadline"}) {
+    s.reserve(key, "is not available yet in this version; remove it");
+  }
+}
+
+}  // namespace
+
+const Schema<S3SinkOptions>& schema() {
+  static const Schema<Options> all = [] {
+    Schema<Options> s("s3", "Lands records as objects of a bucket or files of a folder, named by their offsets.");
+    add_place(s);
+    add_rotation(s);
+    add_format(s);
+    add_delivery(s);
+    add_store(s);
+    reserve_later_keys(s);
+    s.check([](const Options& options, const ConfigSection& at, ConfigProblems& problems) {
+      if (auto checked = check(options, at); !checked) problems.add(checked.error());
+    });
+    return s;
+  }();
+  return all;
+}
+
+}  // namespace s3_sink
+}  // namespace millrace

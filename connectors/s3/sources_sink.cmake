@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+# What the S3 sink is made of.
+list(APPEND S3_SOURCES
+  content_match.cc
+  key_template.cc
+  sink.cc
+  sink_options.cc
+  sink_probe.cc
+  sink_schema.cc
+  upload.cc
+  writer.cc)
+list(APPEND S3_DEPENDS base ack config metrics sink store store_open)
+
+millrace_test(s3_sink_test
+  SOURCES key_template_test.cc sink_options_test.cc sink_test.cc writer_test.cc
+  DEPENDS s3 store_memory store_file store_faulty LINK rapidcheck PkgConfig::xxhash LABELS unit property)

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Upload: what all writers of one S3 sink share. Made when the sink opens; immutable but for one flag; any thread.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "connectors/s3/key_template.h"
+#include "millrace/base/log.h"
+#include "millrace/base/sync.h"
+#include "millrace/metrics/meter.h"
+#include "millrace/store/object_store.h"
+#include "millrace/store/store_url.h"
+
+namespace millrace::s3_sink {
+
+/// User metadata that holds the XXH3 (64 bits, hex) of an object's bytes.
+inline constexpr std::string_view kChecksumName = "millrace-xxh3";
+[[nodiscard]] std::string checksum(std::string_view body);
+
+struct Upload {
+  std::shared_ptr<ObjectStore> store;
+  StoreUrl base;
+  KeyTemplate keys;
+  IfExists if_exists = IfExists::verify;
+  std::string content_type;
+  std::string pipeline;
+  Logger log;
+  Counter objects;  ///< written
+  Counter bytes;    ///< written
+  Counter found;    ///< that were there already, whole
+  /// False once the store has shown that it does not keep the condition of a put: then existence is looked at before.
+  Atomic<bool> conditions{true};
+
+  [[nodiscard]] std::string location(std::string_view key) const;
+};
+
+/// Counters of the sink's own families; fails when another sink has claimed them.
+[[nodiscard]] Result<void> claim_metrics(const Meter& meter, Upload& upload);
+
+}  // namespace millrace::s3_sink

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "connectors/s3/writer.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "connectors/s3/content_match.h"
+#include "millrace/base/printable.h"
+
+namespace millrace::s3_sink {
+namespace {
+
+bool means_no_conditions(const Error& error) { return error.code() == ErrorCode::not_supported; }
+
+Error needs_get(Error error) {
+  if (error.code() != ErrorCode::permission_denied) return error;
+  return std::move(error).prefixed(
+      "the key is taken, and looking at what is there needs s3:GetObject (if_exists overwrite or fail do without): ");
+}
+
+}  // namespace
+
+Result<Receipt> ObjectWriter::write(SealedBatch& batch) {
+  const EncodedChunk& chunk = batch.chunk;
+  // A record without a time of its own counts from its arrival, which is the same over all tries.
+  const UnixMicros time = chunk.first_timestamp != kNoTimestamp ? chunk.first_timestamp : chunk.opened_unix;
+  MILLRACE_ASSIGN(const std::string key, upload_->keys.render({chunk.origin.get(), upload_->pipeline, chunk.partition,
+                                                               chunk.first_offset, chunk.last_offset, time}));
+  const std::string_view body = chunk.bytes.view();
+  const bool tried_before = unanswered_ == batch.token;
+  if (!tried_before) refused_while_absent_ = false;
+  auto written =
+      upload_->if_exists == IfExists::overwrite ? put(key, body, PutCondition::none) : create(key, body, tried_before);
+  if (!written) {
+    unanswered_ = batch.token;
+    return fail(
+        std::move(written).error().prefixed(fmt::format("writing {}: ", printable_key(upload_->location(key)))));
+  }
+  unanswered_.reset();
+  return Receipt{upload_->location(key), body.size()};
+}
+
+Result<void> ObjectWriter::put(const std::string& key, std::string_view body, PutCondition condition) const {
+  MILLRACE_TRY(upload_->store->put({.key = key,
+                                    .body = body,
+                                    .condition = condition,
+                                    .content_type = upload_->content_type,
+                                    .metadata = {{std::string(kChecksumName), checksum(body)}}}));
+  upload_->objects.add();
+  upload_->bytes.add(body.size());
+  return {};
+}
+
+/// Makes the object unless its key is taken; by somebody else, that is (rulings: if_exists).
+Result<void> ObjectWriter::create(const std::string& key, std::string_view body, bool tried_before) {
+  if (!upload_->conditions.load(memory_order_relaxed)) return create_unguarded(key, body, tried_before);
+  auto made = put(key, body, PutCondition::if_absent);
+  if (made) return made;
+  if (means_no_conditions(made.error())) {
+    if (upload_->conditions.exchange(false)) {
+      upload_->log.warn("the store takes no create-only put; each key is looked at before it is written",
+                        {{"error", made.error().message()}});
+    }
+    return create_unguarded(key, body, tried_before);
+  }
+  if (made.error().code() != ErrorCode::precondition_failed) return made;
+  return settle_taken(key, body, upload_->if_exists == IfExists::verify || tried_before);
+}
+
+/// The key is taken: by our own bytes, which a retry or a replay has left there, or by others'.
+Result<void> ObjectWriter::settle_taken(const std::string& key, std::string_view body, bool may_be_ours) {
+  if (!may_be_ours) {
+    return fail(Error::fatal(ErrorCode::already_exists,
+                             "the key is taken, and if_exists is fail; choose another prefix, or if_exists verify"));
+  }
+  auto found = match_content(*upload_->store, key, body);
+  if (!found) return fail(needs_get(std::move(found).error()));
+  switch (found->match) {
+    case Match::same:
+      upload_->found.add();
+      return {};
+    case Match::different:
+      return fail(Error::fatal(
+          ErrorCode::already_exists,
+          fmt::format("another object has this key: {}; nothing was overwritten. Another pipeline, or this one with "
+                      "other settings, writes to the same place: choose another prefix, or if_exists overwrite",
+                      found->how)));
+    case Match::absent:
+      break;
+  }
+  // Removed meanwhile; or a store that refuses every conditional put (B09).
+  if (std::exchange(refused_while_absent_, true) && upload_->conditions.exchange(false)) {
+    upload_->log.warn(
+        "the store refuses create-only puts of keys that do not exist; each key is looked at before it is "
+        "written");
+  }
+  return fail(
+      Error::retryable(ErrorCode::precondition_failed, "the store says the key is taken, and that it does not exist"));
+}
+
+/// For stores without conditions: one look, then the put. Somebody who writes in between is overwritten.
+Result<void> ObjectWriter::create_unguarded(const std::string& key, std::string_view body, bool tried_before) {
+  auto head = upload_->store->head(key);
+  if (head) return settle_taken(key, body, upload_->if_exists == IfExists::verify || tried_before);
+  if (head.error().code() != ErrorCode::not_found) return fail(needs_get(std::move(head).error()));
+  return put(key, body, PutCondition::none);
+}
+
+}  // namespace millrace::s3_sink
