@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "connectors/stdout/descriptor_writer.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+namespace millrace::stdout_sink {
+namespace {
+
+/// Keeps a reader that has gone away from killing the process while this lives: write() answers EPIPE instead. Of this
+/// thread only, so that nothing else in the process behaves differently.
+class WithoutBrokenPipeSignal {
+ public:
+  WithoutBrokenPipeSignal() {
+    sigset_t pending;
+    ::sigpending(&pending);
+    was_pending_ = ::sigismember(&pending, SIGPIPE) == 1;
+    ::sigemptyset(&pipe_);
+    ::sigaddset(&pipe_, SIGPIPE);
+    ::sigprocmask(SIG_BLOCK, &pipe_, &before_);  // of the calling thread, on Linux
+  }
+  ~WithoutBrokenPipeSignal() {
+    const timespec now{};
+    while (!was_pending_ && ::sigtimedwait(&pipe_, nullptr, &now) == -1 && errno == EINTR) {
+    }
+    ::sigprocmask(SIG_SETMASK, &before_, nullptr);
+  }
+  WithoutBrokenPipeSignal(const WithoutBrokenPipeSignal&) = delete;
+  WithoutBrokenPipeSignal& operator=(const WithoutBrokenPipeSignal&) = delete;
+
+ private:
+  sigset_t pipe_{};
+  sigset_t before_{};
+  bool was_pending_ = false;
+};
+
+std::string name_of(int descriptor) {
+  return descriptor == STDOUT_FILENO ? std::string("stdout") : fmt::format("descriptor {}", descriptor);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Writer>> DescriptorWriter::make(int descriptor) {
+  struct stat status{};
+  if (::fstat(descriptor, &status) != 0) {
+    return fail(Error::fatal(ErrorCode::closed,
+                             fmt::format("{} is closed; nothing can be written to it", name_of(descriptor))));
+  }
+  const int wake = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (wake < 0) return fail(Error::fatal(ErrorCode::unavailable, "no descriptor is left for an eventfd (ulimit -n)"));
+  // A pipe that poll() calls writable takes PIPE_BUF bytes at once; a file takes anything.
+  const std::size_t piece = S_ISREG(status.st_mode) ? 0 : PIPE_BUF;
+  return std::unique_ptr<Writer>(new DescriptorWriter(descriptor, wake, piece));
+}
+
+DescriptorWriter::~DescriptorWriter() { ::close(wake_); }
+
+void DescriptorWriter::cancel() {
+  cancelled_.store(true, memory_order_relaxed);
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const ssize_t ignored = ::write(wake_, &one, sizeof one);
+}
+
+Error DescriptorWriter::failed(int error_number) const {
+  const std::string name = name_of(descriptor_);
+  if (error_number == EPIPE) {
+    return Error::fatal(ErrorCode::closed,
+                        name + ": the reader has closed its end; what it had not read is not committed");
+  }
+  const std::string text =
+      fmt::format("{}: cannot be written: {}", name, std::error_code(error_number, std::generic_category()).message());
+  if (error_number == EBADF) return Error::fatal(ErrorCode::closed, text);
+  if (error_number == ENOSPC || error_number == EDQUOT) return Error::retryable(ErrorCode::out_of_space, text);
+  return Error::retryable(ErrorCode::io, text);
+}
+
+Result<void> DescriptorWriter::wait_until_writable() const {
+  pollfd watched[2] = {{descriptor_, POLLOUT, 0}, {wake_, POLLIN, 0}};
+  for (;;) {
+    if (cancelled_.load(memory_order_relaxed)) {
+      return fail(
+          Error::fatal(ErrorCode::cancelled, name_of(descriptor_) + ": the reader does not read; gave up waiting"));
+    }
+    if (::poll(watched, 2, -1) < 0) {
+      if (errno == EINTR) continue;
+      return fail(failed(errno));
+    }
+    if (watched[0].revents != 0) return {};  // also for an error: the write tells which
+  }
+}
+
+Result<Receipt> DescriptorWriter::write(SealedBatch& batch) {
+  if (token_ != batch.token) {
+    token_ = batch.token;
+    done_ = 0;
+  }
+  const WithoutBrokenPipeSignal guard;
+  const std::string_view bytes = batch.chunk.bytes.view();
+  while (done_ < bytes.size()) {
+    const std::size_t left = bytes.size() - done_;
+    if (piece_ != 0) MILLRACE_TRY(wait_until_writable());
+    const ssize_t written = ::write(descriptor_, bytes.data() + done_, piece_ == 0 ? left : std::min(left, piece_));
+    if (written >= 0) {
+      done_ += static_cast<std::size_t>(written);
+    } else if (errno != EINTR && errno != EAGAIN) {
+      return fail(failed(errno));
+    }
+  }
+  token_.reset();
+  return Receipt{"", bytes.size()};
+}
+
+}  // namespace millrace::stdout_sink

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// DescriptorWriter: sealed batches to a file descriptor, whole and in order. Belongs to one I/O thread; cancel() may
+// come from any. Does not own the descriptor.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "millrace/base/sync.h"
+#include "millrace/sink/writer.h"
+
+namespace millrace::stdout_sink {
+
+class DescriptorWriter final : public Writer {
+ public:
+  /// Fails when the descriptor is closed.
+  [[nodiscard]] static Result<std::unique_ptr<Writer>> make(int descriptor);
+  ~DescriptorWriter() override;
+
+  /// Success: the kernel has taken every byte. A reader that has gone away is fatal (closed). A try that failed
+  /// half-way goes on where it was when the same batch comes again.
+  [[nodiscard]] Result<Receipt> write(SealedBatch& batch) override;
+  void cancel() override;
+
+ private:
+  DescriptorWriter(int descriptor, int wake, std::size_t piece) : descriptor_(descriptor), wake_(wake), piece_(piece) {}
+  [[nodiscard]] Result<void> wait_until_writable() const;
+  [[nodiscard]] Error failed(int error_number) const;
+
+  const int descriptor_;
+  const int wake_;           ///< an eventfd that cancel() signals
+  const std::size_t piece_;  ///< what one write() may take without blocking; 0: anything
+  Atomic<bool> cancelled_{false};
+  std::optional<IdempotencyToken> token_;  ///< of the batch that `done_` counts
+  std::size_t done_ = 0;
+};
+
+}  // namespace millrace::stdout_sink
