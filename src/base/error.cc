@@ -93,6 +93,8 @@ std::string_view to_string(ErrorCode code) noexcept {
       return "stalled";
     case ErrorCode::not_durable:
       return "not_durable";
+    case ErrorCode::unrouted:
+      return "unrouted";
   }
   return "unknown";
 }

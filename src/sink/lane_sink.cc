@@ -66,6 +66,7 @@ void LaneSink::prepare_chunk(const RecordMeta& meta) {
   if (open_.bytes.capacity() == 0) open_.bytes = queue_->take_buffer();
   open_.bytes.clear();
   open_.bytes.append(options_.envelope.header);
+  whole_ = open_.bytes.size();
 }
 
 void LaneSink::begin_chunk(const RecordMeta& meta) {
@@ -79,8 +80,11 @@ void LaneSink::begin_chunk(const RecordMeta& meta) {
 
 void LaneSink::seal(SealReason reason) {
   if (open_.records == 0) return;
+  open_.bytes.truncate(whole_);
   open_.bytes.append(options_.envelope.footer);
-  sealed_.push_back({std::exchange(open_, EncodedChunk()), reason, {options_.lane, next_sequence_++}});
+  sealed_.push_back(
+      {std::exchange(open_, EncodedChunk()), reason, {options_.lane, next_sequence_++}, options_.clock->now()});
+  whole_ = 0;
   offer();
 }
 
@@ -100,11 +104,15 @@ bool LaneSink::offer() {
   return sealed_.empty();
 }
 
-void LaneSink::abandon() {
+std::uint64_t LaneSink::abandon() {
+  std::uint64_t records = open_.records;
   open_ = EncodedChunk();
-  if (sealed_.empty()) return;
+  whole_ = 0;
+  if (sealed_.empty()) return records;
+  for (const SealedBatch& batch : sealed_) records += batch.chunk.records;
   sealed_.clear();
   queue_->withdraw(options_.lane);
+  return records;
 }
 
 }  // namespace millrace

@@ -131,6 +131,17 @@ TEST_F(LaneSinkTest, ARolledBackRecordLeavesNothing) {
   EXPECT_EQ(queue.batches[0].chunk.first_offset, Offset(1));
 }
 
+// A chain whose code threw in the middle of a record leaves a begun one behind.
+TEST_F(LaneSinkTest, ABegunRecordIsNoPartOfASealedChunk) {
+  LaneSink sink = make({}, {"[", ",", "]"});
+  begin(sink);
+  put(sink, "1", {});
+  sink.begin_record(meta()).append("half");
+  sink.begin_record(meta()).append("half");
+  sink.seal(SealReason::drain);
+  EXPECT_EQ(queue.text(0), "[1]");
+}
+
 // K18: no object for nothing, also when a record was begun and taken back.
 TEST_F(LaneSinkTest, K18_AnEmptyChunkIsNeverSealed) {
   LaneSink sink = make({.max_bytes = 1}, {"[", ",", "]"});

@@ -64,6 +64,7 @@ enum class ErrorCode {
   deadline,
   stalled,
   not_durable,
+  unrouted,
 };
 
 [[nodiscard]] std::string_view to_string(ErrorClass) noexcept;

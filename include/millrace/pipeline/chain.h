@@ -22,14 +22,11 @@
 #include "millrace/base/log.h"
 #include "millrace/base/result.h"
 #include "millrace/metrics/meter.h"
+#include "millrace/record/on_error.h"
 #include "millrace/sink/lane_sink.h"
 #include "millrace/source/payload_batch.h"
 
 namespace millrace {
-
-/// The record policies (INV-6). A skipped record is counted under its reason; a failing one ends the run, and nothing
-/// after it is committed.
-enum class OnError { fail, skip };
 
 /// A lane's sinks, by the name they have in the pipeline. Owned by the lane.
 class LaneOutputs {
@@ -65,14 +62,14 @@ struct ChainCounts {
   std::uint64_t payload_bytes = 0;
   std::vector<std::pair<ErrorCode, std::uint64_t>> skipped;  ///< by reason
 
-  void skip(ErrorCode reason) {
+  void skip(ErrorCode reason, std::uint64_t records = 1) {
     for (auto& [code, count] : skipped) {
       if (code == reason) {
-        ++count;
+        count += records;
         return;
       }
     }
-    skipped.emplace_back(reason, 1);
+    skipped.emplace_back(reason, records);
   }
 };
 

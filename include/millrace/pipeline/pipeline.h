@@ -15,8 +15,8 @@
 #include "millrace/base/time.h"
 #include "millrace/metrics/meter.h"
 #include "millrace/pipeline/chain.h"
-#include "millrace/pipeline/compile.h"
 #include "millrace/pipeline/run_report.h"
+#include "millrace/pipeline/stop_handle.h"
 #include "millrace/sink/sink.h"
 #include "millrace/source/source.h"
 
@@ -37,21 +37,6 @@ struct PipelineOptions {
                                                             ///< are pending and no write is being retried; 0: never
 };
 
-/// Asks a run to stop: at the next record it drains, commits and ends Stopped. Copyable; any thread; request() is
-/// async-signal-safe.
-class StopHandle {
- public:
-  StopHandle();
-  void request() const noexcept;
-  [[nodiscard]] bool requested() const noexcept;
-  /// Sets what request() also wakes. Engine only.
-  void attach(Waker waker) const;
-
- private:
-  struct State;
-  std::shared_ptr<State> state_;
-};
-
 /// A consistent-enough picture of a running pipeline, for progress, /status and /healthz.
 struct PipelineSnapshot {
   enum class Phase { starting, running, draining, ended } phase = Phase::starting;
@@ -66,7 +51,7 @@ struct PipelineSnapshot {
   std::uint64_t inflight_bytes = 0;
   std::uint64_t pending_batches = 0;
   std::size_t lanes = 0, lanes_exhausted = 0, lanes_blocked = 0, lanes_idle = 0;
-  std::string waiting_for;       ///< "" or what holds the run back: "sink", "store", "commit"
+  std::string waiting_for;       ///< "" or what holds the run back: "sink", "commit", "source"
   std::string last_write_error;  ///< of the write being retried now; empty when none is
   Duration since_commit{0};
   Duration since_control_heartbeat{0};
@@ -96,6 +81,7 @@ class Pipeline {
 
   Pipeline& metrics(std::shared_ptr<MetricRegistry> registry);
   Pipeline& log(Logger log);
+  /// `clock` and `random` outlive the run, and a thread that a run had to leave behind.
   Pipeline& clock(Clock& clock);
   Pipeline& random(Random& random);
 

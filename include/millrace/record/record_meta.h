@@ -19,6 +19,7 @@ struct Origin {
   std::string object;  ///< the object's key, byte for byte; empty unless the source reads objects
   std::string etag;    ///< as the store gave it; may be empty
   UnixMicros last_modified = kNoTimestamp;
+  Offset first_offset;  ///< of the object's first record: a record's index in its object is offset - first_offset
 };
 
 struct Header {

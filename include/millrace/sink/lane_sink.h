@@ -61,7 +61,7 @@ class LaneSink {
   [[nodiscard]] ByteBuffer& begin_record(const RecordMeta& meta) {
     if (open_.records == 0 || boundary_span_ != 0) [[unlikely]]
       prepare_chunk(meta);
-    record_start_ = open_.bytes.size();
+    open_.bytes.truncate(whole_);
     if (open_.records != 0) open_.bytes.append(options_.envelope.separator);
     return open_.bytes;
   }
@@ -69,12 +69,13 @@ class LaneSink {
   void end_record(const RecordMeta& meta, const AckRef& ack) {
     if (open_.records++ == 0) [[unlikely]]
       begin_chunk(meta);
+    whole_ = open_.bytes.size();
     open_.last_offset = meta.offset;
     open_.appended = batch_time_;
     open_.acks.add(ack);
   }
   /// Takes back what was written since begin_record.
-  void rollback_record() { open_.bytes.truncate(record_start_); }
+  void rollback_record() { open_.bytes.truncate(whole_); }
 
   /// After each whole source record: must the open chunk be sealed now? Cheap.
   [[nodiscard]] bool seal_due() const noexcept {
@@ -84,7 +85,7 @@ class LaneSink {
   [[nodiscard]] SealReason due_reason() const noexcept {
     return open_.bytes.size() >= max_bytes_ ? SealReason::size : SealReason::records;
   }
-  /// Closes the open chunk, if it has records, and offers it.
+  /// Closes the open chunk, if it has records, and offers it. A record that was begun and not ended is no part of it.
   void seal(SealReason reason);
   /// Seals for age and idle; the lane loop calls it between runs of the chain with the present time. Returns the next
   /// time it wants to be called, or SteadyTime::max().
@@ -97,8 +98,8 @@ class LaneSink {
   /// The oldest batch that the open chunk answers for; null when it answers for none. A watermark that waits for this
   /// one waits for a seal, not for a write.
   [[nodiscard]] const AckRef* oldest_open() const noexcept { return open_.acks.oldest(); }
-  /// Fails what is open and what is sealed here: it will not be written.
-  void abandon();
+  /// Fails what is open and what is sealed here: it will not be written. Returns how many records that were.
+  std::uint64_t abandon();
 
  private:
   [[nodiscard]] bool crosses_boundary(const RecordMeta& meta) const noexcept;
@@ -114,7 +115,7 @@ class LaneSink {
   std::deque<SealedBatch> sealed_;  ///< what the queue has not taken yet; the chain stops as soon as there is one
   std::shared_ptr<const Origin> batch_origin_;
   SteadyTime batch_time_;
-  std::size_t record_start_ = 0;
+  std::size_t whole_ = 0;  ///< where the last whole record of the open chunk ends
   std::uint64_t next_sequence_;
 };
 

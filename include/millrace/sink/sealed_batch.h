@@ -26,6 +26,7 @@ struct SealedBatch {
   EncodedChunk chunk;  ///< bytes whole, footer and all
   SealReason reason = SealReason::drain;
   IdempotencyToken token;
+  SteadyTime sealed;  ///< when
 };
 
 /// What a writer says of a durable batch.

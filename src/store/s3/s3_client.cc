@@ -38,8 +38,9 @@ class S3Client::Call final : public HttpReceiver {
     return true;
   }
   bool keep(Result<void> result) {
-    if (!result) sink_error = std::move(result).error();
-    return result.has_value();
+    if (result) return true;
+    sink_error = std::move(result).error();
+    return false;
   }
 
   const CallId id;

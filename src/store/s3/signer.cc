@@ -107,7 +107,8 @@ Result<HeaderList> sign(const SigningInput& input, const Credentials& credential
   config.signature_type = AWS_ST_HTTP_REQUEST_HEADERS;
   config.region = cursor(input.region);
   config.service = cursor("s3");
-  aws_date_time_init_epoch_secs(&config.date, static_cast<double>(input.now / 1'000'000));
+  const UnixMicros seconds = input.now / 1'000'000;
+  aws_date_time_init_epoch_secs(&config.date, static_cast<double>(seconds));
   // S3 decodes the path once and never normalises it, so what is signed is what is sent.
   config.flags.use_double_uri_encode = 0;
   config.flags.should_normalize_uri_path = 0;

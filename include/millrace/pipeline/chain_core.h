@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// ChainCore: what every compiled chain does beside its own loop: it knows the outputs, seals where they are due and
+// splits the batch's ack exactly there (rulings: exactly-once objects), takes back what a failed record wrote, and puts
+// the counts together. Lane thread; owned by the chain.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "millrace/ack/ack_issuer.h"
+#include "millrace/ack/ack_ref.h"
+#include "millrace/base/error.h"
+#include "millrace/pipeline/chain.h"
+#include "millrace/pipeline/chain_output.h"
+#include "millrace/record/record_flow.h"
+#include "millrace/source/payload_batch.h"
+
+namespace millrace {
+
+class ChainCore {
+ public:
+  /// `staged`: one source record may become several.
+  ChainCore(const ChainContext& context, bool staged);
+
+  [[nodiscard]] RecordFlow& flow() noexcept { return flow_; }
+  /// While the chain is built: the way to the sink of this name, one for each sink however many encoders go there. Null
+  /// when there is none; build_error() says so.
+  [[nodiscard]] ChainOutput* output(std::string_view sink, const std::string& stage);
+  [[nodiscard]] const std::optional<Error>& build_error() const noexcept { return build_error_; }
+
+  /// The first payload not taken. Moved by the chain's loop, so that it is known where user code threw.
+  std::size_t next = 0;
+
+  /// False: an output is blocked, nothing can be taken.
+  [[nodiscard]] bool begin_run(const PayloadBatch& batch, std::size_t from, AckRef& ack, AckIssuer& issuer);
+
+  /// Before each source record: false when a sink that had to be sealed before it is blocked now.
+  [[nodiscard]] bool admits(const RecordMeta& meta) {
+    for (const auto& output : outputs_) {
+      if (output->sink().seal_before(meta)) [[unlikely]]
+        return seal_before(meta);
+    }
+    return true;
+  }
+  /// Behind each source record, which ends at `next`: false when the run must pause.
+  [[nodiscard]] bool settles(const RecordMeta& meta) {
+    bool due = false;
+    for (const auto& output : outputs_) {
+      if (staged_) output->commit(meta);
+      due = due || output->sink().seal_due() || output->sink().blocked();
+    }
+    return !due || seal_behind(meta);
+  }
+  /// Puts the run's result together. `failed`: payload `next` was refused. `thrown`: it made user code throw this.
+  [[nodiscard, gnu::noinline]] ChainStep end_run(bool failed, std::optional<std::string> thrown, ChainCounts& counts);
+
+ private:
+  [[nodiscard, gnu::cold]] bool seal_before(const RecordMeta& meta);
+  [[nodiscard, gnu::cold]] bool seal_behind(const RecordMeta& meta);
+  [[nodiscard]] AckRef split_at(Offset last);
+  [[nodiscard]] bool blocked() const;
+  [[gnu::cold]] Error thrown_error(const std::string& what) const;
+
+  RecordFlow flow_;
+  const LaneOutputs* sinks_;
+  const bool staged_;
+  std::vector<std::unique_ptr<ChainOutput>> outputs_;
+  std::optional<Error> build_error_;
+
+  // The run.
+  const PayloadBatch* batch_ = nullptr;
+  AckRef* ack_ = nullptr;
+  AckIssuer* issuer_ = nullptr;
+  std::size_t from_ = 0;
+  std::optional<Offset> split_behind_;  ///< where the last split lies; also across runs
+};
+
+/// Calls `body(state)`. What it throws ends here: the words of it, or nothing when it returned. The one place where
+/// exceptions of user code are caught, once per run.
+[[nodiscard]] std::optional<std::string> call_user_code(void (*body)(void* state), void* state);
+
+}  // namespace millrace

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "millrace/pipeline/chain_core.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "millrace/record/record_place.h"
+
+namespace millrace {
+
+ChainCore::ChainCore(const ChainContext& context, bool staged)
+    : flow_(context.log), sinks_(context.outputs), staged_(staged) {}
+
+ChainOutput* ChainCore::output(std::string_view sink, const std::string& stage) {
+  const auto refuse = [&](std::string text) {
+    if (!build_error_) build_error_ = Error::config(stage + ": " + std::move(text));
+    return nullptr;
+  };
+  std::string names;
+  for (const auto& [name, lane_sink] : sinks_->all()) names += (names.empty() ? "'" : ", '") + name + "'";
+  if (sink.empty() && sinks_->all().size() > 1) {
+    return refuse("the pipeline has several sinks (" + names + "); say which one with .to(\"name\")");
+  }
+  LaneSink* found = sinks_->find(sink);
+  if (found == nullptr) {
+    return refuse("there is no sink '" + std::string(sink) + "'; there " +
+                  (names.empty() ? "is none at all" : "are: " + names));
+  }
+  for (const auto& output : outputs_) {
+    if (&output->sink() == found) return output.get();
+  }
+  return outputs_.emplace_back(std::make_unique<ChainOutput>(*found, staged_)).get();
+}
+
+bool ChainCore::blocked() const {
+  return std::any_of(outputs_.begin(), outputs_.end(), [](const auto& output) { return output->sink().blocked(); });
+}
+
+bool ChainCore::begin_run(const PayloadBatch& batch, std::size_t from, AckRef& ack, AckIssuer& issuer) {
+  if (blocked()) return false;
+  batch_ = &batch;
+  ack_ = &ack;
+  issuer_ = &issuer;
+  next = from_ = from;
+  ++flow_.run;
+  for (const auto& output : outputs_) {
+    output->begin_run(ack);
+    output->sink().begin_batch(batch);
+  }
+  // A sink may have sealed what must not be mixed with this batch.
+  return !blocked();
+}
+
+// The batch's ack goes on answering for what lies behind `last`; the returned one keeps what lies up to it. Null when
+// there is nothing to cut off.
+AckRef ChainCore::split_at(Offset last) {
+  if (!*ack_ || last >= ack_->last_offset() || split_behind_ == last) return {};
+  AckRef rest = issuer_->split(*ack_, last);
+  split_behind_ = last;
+  return std::exchange(*ack_, std::move(rest));
+}
+
+bool ChainCore::seal_before(const RecordMeta& meta) {
+  // Held until the seals are done: a watermark must not rest where nothing has been sealed yet.
+  const AckRef before = next == 0 ? AckRef() : split_at(batch_->offset(next - 1));
+  for (const auto& output : outputs_) {
+    if (output->sink().seal_before(meta)) output->sink().seal(SealReason::boundary);
+  }
+  return !blocked();
+}
+
+bool ChainCore::seal_behind(const RecordMeta& meta) {
+  const auto is_due = [](const auto& output) { return output->sink().seal_due(); };
+  if (std::any_of(outputs_.begin(), outputs_.end(), is_due)) {
+    const AckRef before = split_at(meta.offset);
+    for (const auto& output : outputs_) {
+      if (is_due(output)) output->sink().seal(output->sink().due_reason());
+    }
+  }
+  return !blocked();
+}
+
+ChainStep ChainCore::end_run(bool failed, std::optional<std::string> thrown, ChainCounts& counts) {
+  ChainStep step{next, std::nullopt};
+  if (failed || thrown) {
+    for (const auto& output : outputs_) output->discard();
+    step.error = thrown ? thrown_error(*thrown) : flow_.take_error();
+  }
+  counts.records_in += next - from_;
+  for (std::size_t i = from_; i < next; ++i) counts.payload_bytes += batch_->payloads[i].size();
+  counts.records_decoded += flow_.decoded;
+  counts.filtered += flow_.filtered;
+  for (const auto& [code, count] : flow_.skipped()) counts.skip(code, count);
+  for (const auto& output : outputs_) counts.records_out += output->take_records();
+  flow_.clear_counts();
+  return step;
+}
+
+Error ChainCore::thrown_error(const std::string& what) const {
+  const RecordMeta meta = batch_->meta(next);
+  Error error = Error::fatal(ErrorCode::user_code, record_place(meta) + ", " + flow_.stage_label(flow_.running) +
+                                                       ": the code of this stage threw " + what +
+                                                       "; nothing from this record on is committed. Return Result<T> "
+                                                       "from ops::try_map for what may fail");
+  error.with("stage", flow_.stage_label(flow_.running))
+      .with("partition", std::to_string(meta.partition.value()))
+      .with("offset", std::to_string(meta.offset.value()));
+  return error;
+}
+
+}  // namespace millrace

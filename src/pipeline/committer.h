@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Committer: takes watermarks from the checkpointer to the source, and keeps what could not be committed for the next
+// time. Control thread.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "millrace/base/backoff.h"
+#include "millrace/checkpoint/checkpointer.h"
+#include "millrace/source/source.h"
+#include "pipeline/control_metrics.h"
+
+namespace millrace {
+
+class Committer {
+ public:
+  struct Options {
+    Source* source = nullptr;
+    Checkpointer* checkpointer = nullptr;
+    ControlMetrics* metrics = nullptr;
+    Clock* clock = &Clock::real();
+    Random* random = &Random::system();
+    Logger log;
+    Duration interval{0};
+  };
+  explicit Committer(Options options) : options_(std::move(options)), last_(options_.clock->now()) {}
+
+  /// When the next regular commit is due.
+  [[nodiscard]] SteadyTime due() const { return last_ + options_.interval; }
+  /// One commit of what has moved. What fails is put back, to be merged with what moves until the next commit. A
+  /// retryable failure is logged and is no error here.
+  [[nodiscard]] Result<void> commit();
+  /// Commits what has moved and makes it durable; tries again until `deadline`, once in any case. An error means that
+  /// something acknowledged is not known to be committed (INV-2).
+  [[nodiscard]] Result<void> commit_and_flush(SteadyTime deadline);
+
+  [[nodiscard]] bool failing() const noexcept { return failing_; }
+  /// When a commit last succeeded, or the run began.
+  [[nodiscard]] SteadyTime succeeded() const noexcept { return succeeded_; }
+  /// What this run has committed, by partition.
+  [[nodiscard]] const std::map<PartitionId, Watermark>& committed() const noexcept { return committed_; }
+
+ private:
+  [[nodiscard]] Result<void> commit_once();
+  void idle_until(SteadyTime deadline);
+
+  const Options options_;
+  std::map<PartitionId, Watermark> committed_;
+  SteadyTime last_;
+  SteadyTime succeeded_ = last_;
+  bool failing_ = false;
+};
+
+}  // namespace millrace

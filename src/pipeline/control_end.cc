@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// The part of ControlLoop that ends a run: one way for the end of input, a stop and a failure. Lanes stop, chains
+// flush, what is open is sealed and written, writers close, the last commit is made, and only then is it said how the
+// run ended.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "pipeline/control_loop.h"
+#include "pipeline/metric_buckets.h"
+#include "pipeline/user_code_adapter.h"
+
+namespace millrace {
+namespace {
+
+// What a lane's thread gets, beyond the drain deadline, to come back from code of others.
+constexpr Duration kQuitGrace = std::chrono::seconds(1);
+
+}  // namespace
+
+SteadyTime ControlLoop::drain_deadline() {
+  if (!end_seen_) end_seen_ = clock_->now();
+  return *end_seen_ + options_.pipeline.drain_timeout;
+}
+
+void ControlLoop::wind_down() {
+  winding_down_ = true;
+  options_.view->phase.store(PipelineSnapshot::Phase::draining, memory_order_release);
+  options_.metrics.set_state(ControlMetrics::draining);
+  const SteadyTime deadline = drain_deadline();
+  for (const auto& sink : options_.sinks) sink->begin_drain(deadline);
+  drain(lanes_.ids(), deadline);
+  const bool was_complete = complete();
+  count_unacknowledged();
+  const std::size_t threads_left = pool_.quit(deadline + kQuitGrace);
+  Result<void> closed = close_sinks(deadline);
+  pump();
+  // A sink that could not close may not hold what it said it holds: the run before the last commit is kept, and read
+  // again.
+  Result<void> committed = closed ? committer_.commit_and_flush(deadline) : Result<void>();
+  if (auto said = guarded_call("the source's close", [&] { options_.source->close(); }); !said) {
+    board_->report("source", std::move(said).error());
+  }
+  if (auto error = verdict(was_complete, threads_left, std::move(closed), std::move(committed))) {
+    end(ExitState::failed, std::move(error));
+  } else {
+    end(was_complete ? ExitState::completed : ExitState::stopped, std::nullopt);
+  }
+}
+
+void ControlLoop::fail_start(Error error) {
+  winding_down_ = true;
+  std::ignore = close_sinks(clock_->now() + options_.pipeline.drain_timeout);
+  end(ExitState::failed, std::move(error));
+}
+
+void ControlLoop::end(ExitState state, std::optional<Error> error) {
+  state_ = state;
+  error_ = std::move(error);
+  post_view(clock_->now());
+  options_.view->phase.store(PipelineSnapshot::Phase::ended, memory_order_release);
+  options_.metrics.set_state(state == ExitState::completed ? ControlMetrics::completed
+                             : state == ExitState::stopped ? ControlMetrics::stopped
+                                                           : ControlMetrics::failed);
+}
+
+Result<void> ControlLoop::close_sinks(SteadyTime deadline) {
+  Result<void> closed;
+  for (const auto& sink : options_.sinks) {
+    Result<void> one = sink->close(deadline);
+    if (!one) options_.log.error("a sink did not close", {{"error", one.error().describe()}});
+    if (closed && !one) closed = std::move(one);
+  }
+  return closed;
+}
+
+void ControlLoop::count_unacknowledged() {
+  std::uint64_t parked = 0;
+  for (const LiveLane& lane : lanes_.all()) parked += lane.status->parked_records.load(memory_order_relaxed);
+  const std::uint64_t settled =
+      board_->records_written.load() + board_->records_dropped.load() + board_->records_revoked.load();
+  unacknowledged_ = board_->records_encoded.load() - std::min(settled, board_->records_encoded.load()) + parked;
+}
+
+// Why the run has failed; nothing when it has not. Completed is a strong word (INV-2): any doubt is an error.
+std::optional<Error> ControlLoop::verdict(bool was_complete, std::size_t threads_left, Result<void> closed,
+                                          Result<void> committed) const {
+  if (auto error = board_->error()) return error;
+  if (!closed) return std::move(closed).error();
+  if (threads_left != 0) {
+    return Error::fatal(ErrorCode::deadline, fmt::format("{} lane threads did not return from a poll or a chain by the "
+                                                         "drain deadline and were left behind",
+                                                         threads_left));
+  }
+  if (checkpointer_.pending() != 0) return not_durable();
+  if (!committed) return std::move(committed).error().as(ErrorClass::fatal);
+  if (!was_complete) return std::nullopt;
+  if (!cut_short_.empty()) {
+    return Error::fatal(ErrorCode::rule_broken,
+                        fmt::format("partition {} and {} more were not read to their end: an assignment replaced their "
+                                    "lanes and left them out, without a revocation",
+                                    cut_short_.begin()->value(), cut_short_.size() - 1));
+  }
+  if (unacknowledged_ != 0) {
+    return Error::fatal(ErrorCode::internal, fmt::format("every batch is acknowledged, yet {} records that the chains "
+                                                         "encoded are in no durable batch: a chain counts or encodes "
+                                                         "records wrongly",
+                                                         unacknowledged_));
+  }
+  return std::nullopt;
+}
+
+Error ControlLoop::not_durable() const {
+  const std::string cause = board_->unwritten();
+  return Error::fatal(
+      ErrorCode::not_durable,
+      fmt::format(
+          "{} records ({} batches) were not durable when the drain timeout of {:.1f}s ended; nothing of them is "
+          "committed, and the next run reads them again. pipeline.drain_timeout sets how long the end may take{}",
+          unacknowledged_, checkpointer_.pending(), seconds(options_.pipeline.drain_timeout),
+          cause.empty() ? "" : ". The last to be given up: " + cause));
+}
+
+}  // namespace millrace

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "millrace/pipeline/pipeline.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "pipeline/control_loop.h"
+#include "pipeline/run_view.h"
+#include "pipeline/user_code_adapter.h"
+
+namespace millrace {
+namespace {
+
+constexpr Duration kShortestInterval = std::chrono::milliseconds(100);
+
+Result<void> check(const PipelineOptions& options) {
+  const auto must = [](std::string_view key, std::string_view rule) {
+    return fail(Error::config(fmt::format("{} must be {}", key, rule)));
+  };
+  if (options.name.empty()) return must("pipeline.name", "not empty");
+  if (options.max_inflight_bytes == 0) return must("pipeline.max_inflight_bytes", "above 0");
+  if (options.drain_timeout < Duration::zero()) return must("pipeline.drain_timeout", "0 or more");
+  if (options.max_poll_records == 0) return must("pipeline.max_poll_records", "at least 1");
+  if (options.poll_timeout <= Duration::zero()) return must("pipeline.poll_timeout", "above 0");
+  if (options.checkpoint_interval < kShortestInterval) return must("checkpoint.interval", "at least 100ms");
+  if (options.max_pending_batches == 0) return must("checkpoint.max_pending_batches", "at least 1");
+  if (options.stalled_fail_after < Duration::zero()) return must("checkpoint.stalled_fail_after", "0 or more");
+  return {};
+}
+
+}  // namespace
+
+struct Pipeline::State {
+  PipelineOptions options;
+  std::vector<std::pair<std::string, std::shared_ptr<Sink>>> sinks;
+  std::optional<Error> assembly_error;
+  ChainFactory chain;
+  std::shared_ptr<MetricRegistry> metrics;
+  Logger log;
+  Clock* clock = &Clock::real();
+  Random* random = &Random::system();
+  StopHandle stop;
+  bool ran = false;
+  std::shared_ptr<RunView> view = std::make_shared<RunView>();
+  /// Set once, before the first thread of the run starts.
+  mutable Mutex board_mutex;
+  std::shared_ptr<RunBoard> board MILLRACE_GUARDED_BY(board_mutex);
+
+  Result<void> check_assembly() const;
+  Result<void> open_sinks(const SinkContext& context, const Meter& meter, ControlLoop::Options& parts);
+  Result<std::unique_ptr<ControlLoop>> build(std::shared_ptr<Source> source, const Meter& meter);
+  Result<std::unique_ptr<ControlLoop>> start(std::shared_ptr<Source> source);
+  Result<void> run(Result<std::unique_ptr<Source>> made, RunReport& report);
+  void lend_source(Source* source);
+  void fill_counts(RunReport& report) const;
+};
+
+Pipeline::Pipeline(PipelineOptions options) : state_(std::make_unique<State>()) {
+  state_->options = std::move(options);
+}
+Pipeline::Pipeline(Pipeline&&) noexcept = default;
+Pipeline& Pipeline::operator=(Pipeline&&) noexcept = default;
+Pipeline::~Pipeline() = default;
+
+Pipeline& Pipeline::sink(std::string name, Result<std::unique_ptr<Sink>> sink) {
+  auto& error = state_->assembly_error;
+  if (!sink) {
+    if (!error) error = std::move(sink).error();
+  } else if (std::ranges::any_of(state_->sinks, [&](const auto& known) { return known.first == name; })) {
+    if (!error) error = Error::config(fmt::format("two sinks have the name '{}'; give each its own", name));
+  } else {
+    state_->sinks.emplace_back(std::move(name), *std::move(sink));
+  }
+  return *this;
+}
+
+Pipeline& Pipeline::chain_factory(ChainFactory factory) {
+  state_->chain = std::move(factory);
+  return *this;
+}
+Pipeline& Pipeline::metrics(std::shared_ptr<MetricRegistry> registry) {
+  state_->metrics = std::move(registry);
+  return *this;
+}
+Pipeline& Pipeline::log(Logger log) {
+  state_->log = std::move(log);
+  return *this;
+}
+Pipeline& Pipeline::clock(Clock& clock) {
+  state_->clock = &clock;
+  return *this;
+}
+Pipeline& Pipeline::random(Random& random) {
+  state_->random = &random;
+  return *this;
+}
+StopHandle Pipeline::stop_handle() const { return state_->stop; }
+
+Result<void> Pipeline::State::check_assembly() const {
+  if (ran) return fail(Error::fatal(ErrorCode::usage, "a pipeline runs once; build another for another run"));
+  if (assembly_error) return fail(*assembly_error);
+  MILLRACE_TRY(check(options));
+  if (sinks.empty()) return fail(Error::config("the pipeline has no sink; add one with sink()"));
+  if (!chain) return fail(Error::config("the pipeline has no chain; set one with chain()"));
+  return {};
+}
+
+Result<void> Pipeline::State::open_sinks(const SinkContext& context, const Meter& meter, ControlLoop::Options& parts) {
+  for (auto& [name, sink] : sinks) {
+    SinkContext own = context;
+    own.log = log.named("sink " + name);
+    own.meter = meter.with_component(name, std::string(sink->type()));
+    MILLRACE_ASSIGN(auto pool, SinkPool::open({name, sink, std::move(own), parts.budget, parts.board}));
+    parts.sinks.push_back(std::move(pool));
+  }
+  return {};
+}
+
+Result<std::unique_ptr<ControlLoop>> Pipeline::State::build(std::shared_ptr<Source> source, const Meter& meter) {
+  ControlLoop::Options parts;
+  parts.pipeline = options;
+  parts.source = std::move(source);
+  parts.chain = chain;
+  parts.budget = std::make_shared<InflightBudget>(options.max_inflight_bytes);
+  parts.board = std::make_shared<RunBoard>(std::make_shared<EventCount>(), log);
+  parts.view = view;
+  parts.stop = stop;
+  parts.clock = clock;
+  parts.random = random;
+  parts.log = log;
+  parts.chain_meter = meter.with_component("chain", "chain");
+  MILLRACE_ASSIGN(auto lane_metrics, LaneMetrics::make(meter.with_component("source", "source"), parts.chain_meter));
+  parts.lane_metrics = std::make_shared<LaneMetrics>(std::move(lane_metrics));
+  MILLRACE_ASSIGN(parts.metrics, ControlMetrics::make(meter.with_component("pipeline", "pipeline")));
+  {
+    const MutexLock lock(board_mutex);
+    board = parts.board;
+  }
+  SinkContext context;
+  context.pipeline = options.name;
+  context.clock = clock;
+  context.random = random;
+  context.bounded = parts.source->bounded();
+  MILLRACE_TRY(open_sinks(context, meter, parts));
+  return std::make_unique<ControlLoop>(std::move(parts));
+}
+
+// Everything up to the moment at which lanes may run.
+Result<std::unique_ptr<ControlLoop>> Pipeline::State::start(std::shared_ptr<Source> source) {
+  const Meter meter(metrics, {{"pipeline", options.name}});
+  MILLRACE_ASSIGN(auto loop, build(source, meter));
+  if (auto opened =
+          guarded("the source's open",
+                  [&] { return source->open(loop->source_context(meter.with_component("source", "source"))); });
+      !opened) {
+    loop->fail_start(std::move(opened).error());
+  }
+  return loop;
+}
+
+RunReport Pipeline::run(Result<std::unique_ptr<Source>> source) {
+  RunReport report;
+  const SteadyTime begun = state_->clock->now();
+  Result<void> ran = guarded("the run", [&] { return state_->run(std::move(source), report); });
+  if (!ran) {
+    report.state = ExitState::failed;
+    report.error = std::move(ran).error();
+    state_->view->phase.store(PipelineSnapshot::Phase::ended, memory_order_release);
+  }
+  report.elapsed = state_->clock->now() - begun;
+  return report;
+}
+
+Result<void> Pipeline::State::run(Result<std::unique_ptr<Source>> made, RunReport& report) {
+  Result<void> ready = check_assembly();
+  ran = true;
+  MILLRACE_TRY(std::move(ready));
+  MILLRACE_ASSIGN(const std::shared_ptr<Source> source, std::move(made));
+  if (!source) return fail(Error::config("the pipeline has no source"));
+  report.bounded = source->bounded();
+  MILLRACE_ASSIGN(const auto control, start(source));
+  if (!control->error()) {
+    lend_source(source.get());
+    control->run();
+    lend_source(nullptr);
+  }
+  report.state = control->state();
+  report.error = control->error();
+  report.committed = control->committed();
+  report.committed_summary = source->committed_summary();
+  report.records_unacknowledged = control->unacknowledged();
+  fill_counts(report);
+  return {};
+}
+
+// Snapshots ask the source while the run has it.
+void Pipeline::State::lend_source(Source* source) {
+  const MutexLock lock(view->source_mutex);
+  view->source = source;
+}
+
+void Pipeline::State::fill_counts(RunReport& report) const {
+  const MutexLock lock(board_mutex);
+  report.records_in = board->records_in.load();
+  report.records_out = board->records_written.load();
+  report.records_filtered = board->records_filtered.load();
+  report.records_skipped = board->skipped();
+  if (const auto dropped = board->records_dropped.load(); dropped != 0)
+    report.records_skipped["write_dropped"] = dropped;
+  report.payload_bytes = board->payload_bytes.load();
+  report.bytes_written = board->bytes_written.load();
+  report.batches_written = board->batches_written.load();
+  report.writes_dropped = board->batches_dropped.load();
+}
+
+PipelineSnapshot Pipeline::snapshot() const {
+  RunView& view = *state_->view;
+  PipelineSnapshot shot;
+  shot.phase = view.phase.load(memory_order_acquire);
+  shot.inflight_bytes = view.inflight_bytes.load(memory_order_relaxed);
+  shot.pending_batches = view.pending_batches.load(memory_order_relaxed);
+  shot.lanes = view.lanes.load(memory_order_relaxed);
+  shot.lanes_exhausted = view.lanes_exhausted.load(memory_order_relaxed);
+  shot.lanes_blocked = view.lanes_blocked.load(memory_order_relaxed);
+  shot.lanes_idle = view.lanes_idle.load(memory_order_relaxed);
+  std::shared_ptr<RunBoard> board;
+  {
+    const MutexLock lock(state_->board_mutex);
+    board = state_->board;
+  }
+  if (!board) return shot;
+  shot.records_in = board->records_in.load(memory_order_relaxed);
+  shot.records_out = board->records_written.load(memory_order_relaxed);
+  shot.records_filtered = board->records_filtered.load(memory_order_relaxed);
+  for (const auto& [reason, count] : board->skipped()) shot.records_skipped += count;
+  shot.records_skipped += board->records_dropped.load(memory_order_relaxed);
+  shot.payload_bytes = board->payload_bytes.load(memory_order_relaxed);
+  shot.bytes_written = board->bytes_written.load(memory_order_relaxed);
+  shot.batches_written = board->batches_written.load(memory_order_relaxed);
+  shot.write_retries = board->write_retries.load(memory_order_relaxed);
+  shot.last_write_error = board->write_error();
+  if (!shot.last_write_error.empty() || shot.lanes_blocked != 0) {
+    shot.waiting_for = "sink";
+  } else if (view.commit_failing.load(memory_order_relaxed)) {
+    shot.waiting_for = "commit";
+  } else if (shot.lanes_idle != 0 && shot.lanes_idle + shot.lanes_exhausted == shot.lanes) {
+    shot.waiting_for = "source";
+  }
+  const SteadyTime now = state_->clock->now();
+  const auto since = [&](SteadyTime then) { return then == SteadyTime() ? Duration::zero() : now - then; };
+  shot.since_commit = since(view.committed.load(memory_order_relaxed));
+  shot.since_control_heartbeat = since(view.heartbeat.load(memory_order_relaxed));
+  const MutexLock lock(view.source_mutex);
+  if (view.source != nullptr) {
+    shot.source = view.source->progress();
+    shot.source_status_json = view.source->status_json();
+  }
+  return shot;
+}
+
+}  // namespace millrace

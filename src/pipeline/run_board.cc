@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/run_board.h"
+
+namespace millrace {
+
+void RunBoard::report(std::string_view component, Error error) {
+  log_.error(error.message(), {{"component", std::string(component)},
+                               {"code", std::string(to_string(error.code()))},
+                               {"detail", error.describe()}});
+  {
+    const MutexLock lock(mutex_);
+    if (!error_) error_ = std::move(error).as(ErrorClass::fatal).with("component", std::string(component));
+  }
+  has_error_.store(true, memory_order_release);
+  wake_control();
+}
+
+std::optional<Error> RunBoard::error() const {
+  const MutexLock lock(mutex_);
+  return error_;
+}
+
+void RunBoard::add(const ChainCounts& counts) {
+  records_in.fetch_add(counts.records_in, memory_order_relaxed);
+  records_encoded.fetch_add(counts.records_out, memory_order_relaxed);
+  records_filtered.fetch_add(counts.filtered, memory_order_relaxed);
+  payload_bytes.fetch_add(counts.payload_bytes, memory_order_relaxed);
+  for (const auto& [reason, count] : counts.skipped) {
+    skipped_.at(static_cast<std::size_t>(reason)).fetch_add(count, memory_order_relaxed);
+  }
+}
+
+std::map<std::string, std::uint64_t> RunBoard::skipped() const {
+  std::map<std::string, std::uint64_t> by_reason;
+  for (std::size_t i = 0; i < kReasons; ++i) {
+    const std::uint64_t count = skipped_[i].load(memory_order_relaxed);
+    if (count != 0) by_reason[std::string(to_string(static_cast<ErrorCode>(i)))] = count;
+  }
+  return by_reason;
+}
+
+void RunBoard::set_write_error(std::string text) {
+  const MutexLock lock(mutex_);
+  write_error_ = std::move(text);
+}
+
+void RunBoard::set_unwritten(std::string text) {
+  const MutexLock lock(mutex_);
+  unwritten_ = std::move(text);
+}
+
+std::string RunBoard::unwritten() const {
+  const MutexLock lock(mutex_);
+  return unwritten_;
+}
+
+std::string RunBoard::write_error() const {
+  const MutexLock lock(mutex_);
+  return write_error_;
+}
+
+}  // namespace millrace

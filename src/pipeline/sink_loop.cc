@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/sink_loop.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "pipeline/metric_buckets.h"
+#include "pipeline/user_code_adapter.h"
+
+namespace millrace {
+namespace {
+
+// Counts a write as "being retried" from its first failure until it ends: a watermark that waits for it is not stalled.
+class RetryMark {
+ public:
+  explicit RetryMark(RunBoard& board) : board_(&board) {}
+  RetryMark(const RetryMark&) = delete;
+  RetryMark& operator=(const RetryMark&) = delete;
+  ~RetryMark() {
+    if (marked_ && board_->retrying.fetch_sub(1, memory_order_acq_rel) == 1) board_->set_write_error("");
+  }
+  void note(std::string text) {
+    if (!std::exchange(marked_, true)) board_->retrying.fetch_add(1, memory_order_acq_rel);
+    board_->set_write_error(std::move(text));
+  }
+
+ private:
+  RunBoard* board_;
+  bool marked_ = false;
+};
+
+std::string describe(const SealedBatch& batch) {
+  return fmt::format("offsets {} to {} of partition {}", batch.chunk.first_offset.value(),
+                     batch.chunk.last_offset.value(), batch.chunk.partition.value());
+}
+
+}  // namespace
+
+void SinkShared::note_close(Result<void> closed) {
+  if (closed) return;
+  const MutexLock lock(mutex_);
+  if (!close_error_) close_error_ = std::move(closed).error();
+}
+
+std::optional<Error> SinkShared::close_error() const {
+  const MutexLock lock(mutex_);
+  return close_error_;
+}
+
+void SinkLoop::run() {
+  while (std::optional<SinkQueue::Taken> taken = shared_->queue.take(index_)) write_and_settle(std::move(*taken));
+  shared_->note_close(
+      guarded(shared_->name + ": closing its writer", [this] { return writer_->close(shared_->gate.deadline()); }));
+}
+
+void SinkLoop::write_and_settle(SinkQueue::Taken taken) {
+  SealedBatch& batch = taken.batch;
+  // The writer never sees the acks: only a success it returned can deliver them.
+  AckSet acks = std::move(batch.chunk.acks);
+  if (failed_.contains(taken.partition) || shared_->gate.given_up()) {
+    abandon(std::move(taken), std::move(acks));
+    return;
+  }
+  shared_->metrics.inflight_batches.add(1);
+  Result<Receipt> written = write(batch);
+  shared_->metrics.inflight_batches.add(-1);
+  settle(std::move(taken), std::move(acks), written);
+}
+
+// One burst of tries, or tries without end: the policy decides.
+Result<Receipt> SinkLoop::write(SealedBatch& batch) {
+  const RetryPolicy& policy = shared_->retry;
+  Backoff backoff(policy.backoff, *shared_->random);
+  RetryMark mark(*shared_->board);
+  for (int tries = 1;; ++tries) {
+    Result<Receipt> written = try_once(batch);
+    if (written || !written.error().is_retryable()) return written;
+    if (policy.on_failure != OnWriteFailure::stall && tries >= policy.max_attempts) {
+      return fail(std::move(written).error().prefixed(fmt::format("given up after {} tries: ", tries)));
+    }
+    mark.note(written.error().describe());
+    if (!wait_for_next_try(backoff, written.error())) {
+      return fail(Error::fatal(ErrorCode::deadline, fmt::format("not written by the drain deadline after {} tries: {}",
+                                                                tries, written.error().describe())));
+    }
+  }
+}
+
+Result<Receipt> SinkLoop::try_once(SealedBatch& batch) {
+  const SteadyTime begun = shared_->clock->now();
+  Result<Receipt> written = guarded(shared_->name, [&] { return writer_->write(batch); });
+  const double took = seconds(shared_->clock->now() - begun);
+  SinkMetrics& metrics = shared_->metrics;
+  if (written) {
+    metrics.write_ok_seconds.observe(took);
+  } else {
+    metrics.write_error_seconds.observe(took);
+    metrics.errors.at(static_cast<std::size_t>(written.error().error_class())).add();
+  }
+  return written;
+}
+
+bool SinkLoop::wait_for_next_try(Backoff& backoff, const Error& error) {
+  const Duration delay = backoff.next(error.retry_after());
+  shared_->metrics.backoff_seconds.observe(seconds(delay));
+  shared_->log.warn("a write failed and is tried again", {{"sink", shared_->name},
+                                                          {"try", std::to_string(backoff.attempts())},
+                                                          {"wait", fmt::format("{:.3f}s", seconds(delay))},
+                                                          {"error", error.describe()}});
+  if (!shared_->gate.wait(delay, error.retry_after().has_value())) return false;
+  shared_->board->write_retries.fetch_add(1, memory_order_relaxed);
+  shared_->metrics.retries.add();
+  return true;
+}
+
+// The run is ending and its time is up: what fails now says nothing about the sink.
+bool SinkLoop::too_late() const {
+  return shared_->gate.given_up() || shared_->clock->now() >= shared_->gate.deadline();
+}
+
+// `drop` is the operator's word on what the outside refuses, not on mistakes in code.
+bool SinkLoop::drops(const Error& error) const {
+  return shared_->retry.on_failure == OnWriteFailure::drop && error.code() != ErrorCode::user_code && !too_late();
+}
+
+void SinkLoop::settle(SinkQueue::Taken taken, AckSet acks, const Result<Receipt>& written) {
+  SinkMetrics& metrics = shared_->metrics;
+  metrics.flush_seconds.observe(seconds(shared_->clock->now() - taken.batch.sealed));
+  metrics.flushes.at(static_cast<std::size_t>(taken.batch.reason)).add();
+  if (written) {
+    deliver(std::move(taken), std::move(acks), *written);
+  } else if (drops(written.error())) {
+    drop(std::move(taken), std::move(acks), written.error());
+  } else {
+    // The cause is posted before the acks fail, so that control knows it when it sees them.
+    Error cause = Error(written.error()).prefixed("writing " + describe(taken.batch) + ": ");
+    if (too_late()) {
+      shared_->board->set_unwritten(cause.describe());
+    } else if (failed_.insert(taken.partition).second) {
+      shared_->board->report(shared_->name, std::move(cause));
+    }
+    abandon(std::move(taken), std::move(acks));
+  }
+}
+
+void SinkLoop::deliver(SinkQueue::Taken taken, AckSet acks, const Receipt& receipt) {
+  RunBoard& board = *shared_->board;
+  SinkMetrics& metrics = shared_->metrics;
+  const EncodedChunk& chunk = taken.batch.chunk;
+  metrics.records.add(chunk.records);
+  metrics.bytes.add(receipt.bytes_written);
+  metrics.batch_records.observe(static_cast<double>(chunk.records));
+  metrics.batch_bytes.observe(static_cast<double>(chunk.bytes.size()));
+  metrics.latency_seconds.observe(seconds(shared_->clock->now() - chunk.opened));
+  board.records_written.fetch_add(chunk.records, memory_order_relaxed);
+  board.bytes_written.fetch_add(receipt.bytes_written, memory_order_relaxed);
+  board.batches_written.fetch_add(1, memory_order_relaxed);
+  acks.deliver();
+  finish(std::move(taken));
+}
+
+void SinkLoop::drop(SinkQueue::Taken taken, AckSet acks, const Error& error) {
+  shared_->log.error("a batch was dropped, as on_failure: drop says",
+                     {{"sink", shared_->name}, {"batch", describe(taken.batch)}, {"error", error.describe()}});
+  shared_->metrics.dropped.add();
+  shared_->board->records_dropped.fetch_add(taken.batch.chunk.records, memory_order_relaxed);
+  shared_->board->batches_dropped.fetch_add(1, memory_order_relaxed);
+  acks.deliver();
+  finish(std::move(taken));
+}
+
+void SinkLoop::abandon(SinkQueue::Taken taken, AckSet acks) {
+  shared_->metrics.abandoned.add();
+  shared_->board->batches_abandoned.fetch_add(1, memory_order_relaxed);
+  acks.fail();
+  finish(std::move(taken));
+}
+
+void SinkLoop::finish(SinkQueue::Taken taken) {
+  shared_->queue.finish(std::move(taken));
+  shared_->metrics.queue_depth.set(static_cast<double>(shared_->queue.depth()));
+}
+
+}  // namespace millrace

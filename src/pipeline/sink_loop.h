@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// SinkLoop: an I/O worker of a sink: take a sealed batch, write it, try again as the policy says, and only then tell
+// its acks (INV-1). One per writer, on a thread of its own.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_set>
+
+#include "millrace/base/log.h"
+#include "millrace/sink/sink.h"
+#include "pipeline/drain_gate.h"
+#include "pipeline/run_board.h"
+#include "pipeline/sink_metrics.h"
+#include "sink/sink_queue.h"
+
+namespace millrace {
+
+/// What the workers of one sink share with its pool. Shared by all of them, as one may be left behind.
+struct SinkShared {
+  SinkShared(std::string sink_name, std::shared_ptr<Sink> of, SinkQueue::Options queue_options,
+             std::shared_ptr<InflightBudget> budget, Clock& of_clock)
+      : name(std::move(sink_name)),
+        sink(std::move(of)),
+        retry(sink->retry_policy()),
+        queue(queue_options, std::move(budget)),
+        gate(of_clock),
+        clock(&of_clock) {}
+
+  const std::string name;            ///< "sink orders", as messages call it
+  const std::shared_ptr<Sink> sink;  ///< outlives its writers
+  const RetryPolicy retry;
+  SinkQueue queue;
+  DrainGate gate;
+  Clock* const clock;
+  Random* random = &Random::system();
+  std::shared_ptr<RunBoard> board;
+  SinkMetrics metrics;
+  Logger log;
+
+  /// What closing a writer said; the first one stands.
+  void note_close(Result<void> closed);
+  [[nodiscard]] std::optional<Error> close_error() const;
+
+ private:
+  mutable Mutex mutex_;
+  std::optional<Error> close_error_ MILLRACE_GUARDED_BY(mutex_);
+};
+
+class SinkLoop {
+ public:
+  SinkLoop(std::shared_ptr<SinkShared> shared, std::shared_ptr<Writer> writer, std::size_t index)
+      : shared_(std::move(shared)), writer_(std::move(writer)), index_(index) {}
+
+  /// Until the queue is closed and empty; then closes the writer.
+  void run();
+
+ private:
+  void write_and_settle(SinkQueue::Taken taken);
+  [[nodiscard]] Result<Receipt> write(SealedBatch& batch);
+  [[nodiscard]] Result<Receipt> try_once(SealedBatch& batch);
+  [[nodiscard]] bool wait_for_next_try(Backoff& backoff, const Error& error);
+  [[nodiscard]] bool too_late() const;
+  [[nodiscard]] bool drops(const Error& error) const;
+  void settle(SinkQueue::Taken taken, AckSet acks, const Result<Receipt>& written);
+  void deliver(SinkQueue::Taken taken, AckSet acks, const Receipt& receipt);
+  void drop(SinkQueue::Taken taken, AckSet acks, const Error& error);
+  void abandon(SinkQueue::Taken taken, AckSet acks);
+  void finish(SinkQueue::Taken taken);
+
+  const std::shared_ptr<SinkShared> shared_;
+  const std::shared_ptr<Writer> writer_;  ///< shared with the pool, which may cancel()
+  const std::size_t index_;
+  std::unordered_set<PartitionId> failed_;  ///< nothing behind a failed batch can be committed, so nothing is written
+};
+
+}  // namespace millrace

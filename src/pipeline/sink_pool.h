@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// SinkPool: one sink of a run with its queue, its writers and their threads. Owned and driven by the control thread;
+// the queue is used by lanes, the rest by the workers.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "pipeline/abandonable_thread.h"
+#include "pipeline/sink_loop.h"
+
+namespace millrace {
+
+class SinkPool {
+ public:
+  struct Options {
+    std::string name;  ///< under which chains find it
+    std::shared_ptr<Sink> sink;
+    SinkContext context;  ///< `meter` and `log` carry the sink's component
+    std::shared_ptr<InflightBudget> budget;
+    std::shared_ptr<RunBoard> board;
+  };
+  /// Opens the sink and makes its writers. No thread runs yet.
+  static Result<std::unique_ptr<SinkPool>> open(Options options);
+  ~SinkPool();
+  SinkPool(const SinkPool&) = delete;
+  SinkPool& operator=(const SinkPool&) = delete;
+
+  void start();
+
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  /// How a lane's end of this sink is made; the lane fills in who it is.
+  [[nodiscard]] const LaneSink::Options& lane_options() const noexcept { return lane_options_; }
+  [[nodiscard]] SinkQueue& queue() noexcept { return shared_->queue; }
+  /// Lives as long as anybody uses the queue.
+  [[nodiscard]] std::shared_ptr<void> keep_alive() const { return shared_; }
+
+  /// Tries end at `deadline` from now on.
+  void begin_drain(SteadyTime deadline) { shared_->gate.begin_drain(deadline); }
+  /// Ends the workers and closes writers and sink. What no worker has taken fails; a write under way may end by
+  /// `deadline`. A worker that does not come back is then told to cancel, and after a grace left behind. An error means
+  /// that the sink may not hold what it said it holds.
+  [[nodiscard]] Result<void> close(SteadyTime deadline);
+
+ private:
+  SinkPool(std::string name, std::shared_ptr<SinkShared> shared, std::vector<std::shared_ptr<Writer>> writers,
+           LaneSink::Options lane_options);
+  [[nodiscard]] std::size_t join_workers(SteadyTime deadline);
+  [[nodiscard]] Result<void> leave_workers_behind();
+
+  const std::string name_;
+  const std::shared_ptr<SinkShared> shared_;
+  const std::vector<std::shared_ptr<Writer>> writers_;
+  const LaneSink::Options lane_options_;
+  std::vector<AbandonableThread> workers_;
+  bool closed_ = false;
+};
+
+}  // namespace millrace

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "millrace/record/record_flow.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "millrace/base/printable.h"
+#include "millrace/record/record_place.h"
+
+namespace millrace {
+
+StageId RecordFlow::add_stage(std::string label) {
+  labels_.push_back(std::move(label));
+  return static_cast<StageId>(labels_.size() - 1);
+}
+
+bool RecordFlow::reject(Error error, OnError policy, StageId stage, const RecordMeta& meta) {
+  const bool skip = policy == OnError::skip && error.is_record();
+  const ErrorCode code = error.code();
+  if (skip) {
+    auto found =
+        std::find_if(skipped_.begin(), skipped_.end(), [code](const auto& entry) { return entry.first == code; });
+    if (found == skipped_.end()) found = skipped_.insert(found, {code, 0});
+    ++found->second;
+    // Formatting each of a million bad records would cost more than reading them.
+    if (std::find(logged_.begin(), logged_.end(), code) != logged_.end()) return true;
+    logged_.push_back(code);
+  }
+  Error placed = std::move(error).prefixed(record_place(meta) + ", " + stage_label(stage) + ": ");
+  if (skip) {
+    log_.warn("skipped a record, the first of its kind in this lane; others are counted",
+              {{"reason", std::string(to_string(code))}, {"error", placed.message()}});
+    return true;
+  }
+  placed.with("partition", std::to_string(meta.partition.value())).with("offset", std::to_string(meta.offset.value()));
+  if (meta.origin != nullptr && !meta.origin->object.empty()) placed.with("object", printable_key(meta.origin->object));
+  error_ = std::move(placed);
+  return false;
+}
+
+}  // namespace millrace
