@@ -113,13 +113,10 @@ void CredentialKeeper::fetched(std::uint64_t round, Result<Credentials> result) 
     return;
   }
   next_try_ = now + kPauseAfterFailure;
-  Error error = std::move(result).error();
-  if (current_.credentials) {
-    log_.warn("credentials could not be renewed; the old ones stay in use while they are valid",
-              {{"reason", error.message()}});
-    error = std::move(error).as(ErrorClass::retryable);
-  }
-  answer_waiters(fail(std::move(error)));
+  if (!current_.credentials) return answer_waiters(fail(std::move(result).error()));
+  log_.warn("credentials could not be renewed; the old ones stay in use while they are valid",
+            {{"reason", result.error().message()}});
+  answer_waiters(fail(std::move(result).error().as(ErrorClass::retryable)));
 }
 
 void CredentialKeeper::no_answer(std::uint64_t round) {

@@ -210,7 +210,7 @@ Error error_of(const S3Failure& failure, std::string_view doing) {
   error.with("status", fmt::format("{}", failure.status));
   if (!failure.code.empty()) error.with("s3_code", printable(failure.code, 80));
   if (!failure.request_id.empty()) error.with("request_id", printable(failure.request_id, 80));
-  if (failure.retry_after) error = std::move(error).with_retry_after(*failure.retry_after);
+  if (failure.retry_after) return std::move(error).with_retry_after(*failure.retry_after);
   return error;
 }
 

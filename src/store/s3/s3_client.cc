@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <utility>
+#include <vector>
 
 #include "millrace/base/printable.h"
 #include "store/s3/signer.h"
@@ -238,7 +239,10 @@ void S3Client::cancel(CallId id) {
 }
 
 void S3Client::cancel_all() {
-  while (!calls_.empty()) cancel(calls_.begin()->first);
+  // Those that the loop has refused already end by themselves, a little later.
+  std::vector<CallId> ids;
+  for (const auto& [id, call] : calls_) ids.push_back(id);
+  for (const CallId id : ids) cancel(id);
 }
 
 void S3Client::hide_secrets(std::string& text) const {

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/s3/s3_options.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+namespace millrace::s3 {
+namespace {
+
+using Map = std::map<std::string, std::string>;
+
+Result<S3Options> read_with(const Map& options, const Map& environment = {}) {
+  auto parsed = StoreOptions::parse(options);
+  if (!parsed) return fail(parsed.error());
+  return read_s3_options("bucket", *parsed, [&](const char* name) {
+    const auto found = environment.find(name);
+    return found == environment.end() ? std::string() : found->second;
+  });
+}
+
+S3Options must(const Map& options, const Map& environment = {}) {
+  auto read = read_with(options, environment);
+  EXPECT_TRUE(read) << read.error().message();
+  return read ? *read : S3Options();
+}
+
+std::string refusal(const Map& options) {
+  const auto read = read_with(options);
+  EXPECT_FALSE(read);
+  return read ? "" : read.error().message();
+}
+
+const Map kKeys = {{"access_key_id", "AK"}, {"secret_access_key", "SK"}};
+
+Map with_keys(Map more) {
+  more.insert(kKeys.begin(), kKeys.end());
+  return more;
+}
+
+TEST(S3Options, OptionsWinOverTheEnvironment) {
+  const Map environment = {
+      {"AWS_REGION", "eu-west-1"}, {"AWS_ENDPOINT_URL", "https://env.test"}, {"AWS_CA_BUNDLE", "/env.pem"}};
+  const auto given = must(
+      with_keys({{"region", "eu-west-2"}, {"endpoint", "https://s3.test"}, {"ca_bundle", "/ca.pem"}}), environment);
+  EXPECT_EQ(given.region, "eu-west-2");
+  EXPECT_EQ(given.endpoint, "https://s3.test");
+  EXPECT_EQ(given.ca_bundle, "/ca.pem");
+  const auto filled = must(kKeys, environment);
+  EXPECT_EQ(filled.region, "eu-west-1");
+  EXPECT_EQ(filled.endpoint, "https://env.test");
+  EXPECT_EQ(filled.ca_bundle, "/env.pem");
+  EXPECT_EQ(must(kKeys, {{"AWS_DEFAULT_REGION", "eu-west-3"}}).region, "eu-west-3");
+  EXPECT_EQ(must(kKeys).region, "us-east-1");
+}
+
+TEST(S3Options, Defaults) {
+  const auto options = must(kKeys);
+  EXPECT_EQ(options.bucket, "bucket");
+  EXPECT_EQ(options.connect_timeout, std::chrono::seconds(5));
+  EXPECT_EQ(options.no_progress_timeout, std::chrono::seconds(30));
+  EXPECT_FALSE(options.request_timeout);
+  EXPECT_FALSE(options.requester_pays);
+  EXPECT_FALSE(options.accept_any_certificate);
+  EXPECT_TRUE(options.user_agent.starts_with("millrace/"));
+}
+
+TEST(S3Options, EveryOptionThatIsTakenDoesSomething) {
+  const auto options = must({{"aws_access_key_id", "AK"},
+                             {"AWS-SECRET-ACCESS-KEY", "SK"},
+                             {"token", "T"},
+                             {"endpoint_url", "http://10.0.0.1"},
+                             {"allow_http", "true"},
+                             {"virtual_hosted_style_request", "true"},
+                             {"unsigned_payload", "true"},
+                             {"request_payer", "true"},
+                             {"allow_invalid_certificates", "true"},
+                             {"confirm_invalid_certificates", "true"},
+                             {"proxy_url", "http://proxy:3128"},
+                             {"proxy_excludes", "a.test"},
+                             {"user_agent", "x/1"},
+                             {"connect_timeout", "1s"},
+                             {"timeout", "2s"},
+                             {"pool_idle_timeout", "3s"},
+                             {"http1_only", "true"},
+                             {"disable_tagging", "true"},
+                             {"imdsv1_fallback", "true"},
+                             {"metadata_endpoint", "http://127.0.0.1:1"},
+                             {"container_credentials_relative_uri", "/r"},
+                             {"container_credentials_full_uri", "http://127.0.0.1/f"},
+                             {"container_authorization_token_file", "/t"}});
+  ASSERT_TRUE(options.keys);
+  EXPECT_EQ(options.keys->access_key_id, "AK");
+  EXPECT_EQ(options.keys->secret_access_key, "SK");
+  EXPECT_EQ(options.keys->session_token, "T");
+  EXPECT_EQ(options.endpoint, "http://10.0.0.1");
+  EXPECT_TRUE(options.allow_http);
+  EXPECT_TRUE(options.virtual_hosted);
+  EXPECT_TRUE(options.unsigned_payload);
+  EXPECT_TRUE(options.requester_pays);
+  EXPECT_TRUE(options.accept_any_certificate);
+  EXPECT_EQ(options.proxy_url, "http://proxy:3128");
+  EXPECT_EQ(options.proxy_excludes, "a.test");
+  EXPECT_EQ(options.user_agent, "x/1");
+  EXPECT_EQ(options.connect_timeout, std::chrono::seconds(1));
+  EXPECT_EQ(options.request_timeout, std::chrono::seconds(2));
+  EXPECT_EQ(options.pool_idle_timeout, std::chrono::seconds(3));
+  EXPECT_TRUE(options.chain.imdsv1_fallback);
+  EXPECT_EQ(options.chain.metadata_endpoint, "http://127.0.0.1:1");
+  EXPECT_EQ(options.chain.container_relative_uri, "/r");
+  EXPECT_EQ(options.chain.container_full_uri, "http://127.0.0.1/f");
+  EXPECT_EQ(options.chain.container_token_file, "/t");
+}
+
+TEST(S3Options, WhatIsNotAvailableYetIsRefusedByName) {
+  for (const auto& [name, value] : Map{{"role_arn", "arn:aws:iam::1:role/r"},
+                                       {"external_id", "x"},
+                                       {"web_identity_token_file", "/t"},
+                                       {"s3_express", "true"},
+                                       {"http1_only", "false"},
+                                       {"checksum_algorithm", "crc32c"}}) {
+    EXPECT_NE(refusal(with_keys({{name, value}})).find("store." + name), std::string::npos) << name;
+  }
+  EXPECT_TRUE(read_with(with_keys({{"checksum_algorithm", "none"}, {"s3_express", "false"}})));
+}
+
+TEST(S3Options, ZeroTimeoutsAreRefused) {
+  EXPECT_NE(refusal(with_keys({{"connect_timeout", "0s"}})).find("connect_timeout"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace millrace::s3
