@@ -42,6 +42,8 @@ const AwsNetwork& aws_network() {
   return network;
 }
 
-std::string aws_error_text(int error) { return aws_error_str(error); }
+std::string aws_error_text(int error) {
+  return error == AWS_ERROR_SUCCESS ? "the answer held no credentials" : aws_error_str(error);
+}
 
 }  // namespace millrace::s3

@@ -45,7 +45,7 @@ CurlTransfer::CurlTransfer(const HttpLoopOptions& options)
   curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, static_cast<long>(options.receive_buffer));
   curl_easy_setopt(easy, CURLOPT_UPLOAD_BUFFERSIZE, 512L << 10);
   curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, milliseconds(options.connect_timeout));
-  curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
+  curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 100L);  // a trickle is no progress either
   curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, seconds(options.no_progress_timeout));
   curl_easy_setopt(easy, CURLOPT_MAXAGE_CONN, seconds(options.pool_idle_timeout));
   curl_easy_setopt(easy, CURLOPT_USERAGENT, options.user_agent.c_str());

@@ -36,7 +36,7 @@ struct S3Options {
   std::string user_agent = "millrace/" MILLRACE_VERSION;
 
   Duration connect_timeout = std::chrono::seconds(5);
-  Duration no_progress_timeout = std::chrono::seconds(30);  ///< ends a transfer below 1 byte a second for so long
+  Duration no_progress_timeout = std::chrono::seconds(30);  ///< ends a transfer below 100 bytes a second for so long
   std::optional<Duration> request_timeout;                  ///< of a whole request; unset: as long as bytes move
   Duration pool_idle_timeout = std::chrono::seconds(30);
 };

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+// Goal: credentials come from where they should, are renewed when refused, and never show. Method: the fault server,
+// which knows which keys are good, beside small servers that play the container and the instance metadata.
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "tests/s3_fault_server/http_listener.h"
+#include "tests/s3_store/fixture.h"
+
+namespace millrace::s3 {
+namespace {
+
+using millrace::testing::HttpAnswer;
+using millrace::testing::HttpListener;
+using millrace::testing::HttpRequest;
+using testing::Fixture;
+using testing::read;
+
+// Takes the AWS_* variables out of the environment for one test, and points the shared files to nowhere.
+class CleanEnvironment {
+ public:
+  CleanEnvironment() {
+    for (const char* name : {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE",
+                             "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+                             "AWS_CONTAINER_CREDENTIALS_FULL_URI", "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_ROLE_ARN",
+                             "AWS_EC2_METADATA_SERVICE_ENDPOINT", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3"}) {
+      ::unsetenv(name);
+    }
+    char name[] = "/tmp/millrace-aws-XXXXXX";
+    folder_ = ::mkdtemp(name);
+    ::setenv("AWS_CONFIG_FILE", (folder_ + "/config").c_str(), 1);
+    ::setenv("AWS_SHARED_CREDENTIALS_FILE", (folder_ + "/credentials").c_str(), 1);
+    ::setenv("AWS_EC2_METADATA_DISABLED", "true", 1);
+  }
+  ~CleanEnvironment() {
+    for (const char* name : {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_CONFIG_FILE",
+                             "AWS_SHARED_CREDENTIALS_FILE", "AWS_EC2_METADATA_DISABLED"}) {
+      ::unsetenv(name);
+    }
+    std::filesystem::remove_all(folder_);
+  }
+  void file(const std::string& name, const std::string& text) const { std::ofstream(folder_ + "/" + name) << text; }
+
+ private:
+  std::string folder_;
+};
+
+// Plays ECS: a JSON document with the keys that are set at the moment.
+class ContainerEndpoint {
+ public:
+  ContainerEndpoint() {
+    listener_ = *HttpListener::start({}, [this](const HttpRequest&) {
+      const MutexLock lock(mutex_);
+      ++asked_;
+      HttpAnswer answer;
+      answer.set_header("Content-Type", "application/json");
+      answer.set_body(document_);
+      return answer;
+    });
+  }
+  void set(const std::string& key, const std::string& secret, const std::string& token, std::chrono::seconds lifetime) {
+    const auto end = std::chrono::time_point_cast<std::chrono::seconds>(std::chrono::system_clock::now()) + lifetime;
+    const MutexLock lock(mutex_);
+    document_ = fmt::format(
+        "{{\"AccessKeyId\":\"{}\",\"SecretAccessKey\":\"{}\",\"Token\":\"{}\",\"Expiration\":\"{:%Y-%m-%dT%H:%M:%SZ}\"}"
+        "}",
+        key, secret, token, fmt::gmtime(end));
+  }
+  [[nodiscard]] int asked() const {
+    const MutexLock lock(mutex_);
+    return asked_;
+  }
+  [[nodiscard]] std::string uri() const { return listener_->endpoint() + "/role"; }
+
+ private:
+  mutable Mutex mutex_;
+  std::string document_ MILLRACE_GUARDED_BY(mutex_);
+  int asked_ MILLRACE_GUARDED_BY(mutex_) = 0;
+  std::unique_ptr<HttpListener> listener_;
+};
+
+S3Options without_keys(const Fixture& f) {
+  S3Options options = testing::options_for(*f.server);
+  options.keys.reset();
+  return options;
+}
+
+TEST(S3StoreCredentials, I03_AnExpiredTokenIsRenewedAndTheRequestRepeated) {
+  const CleanEnvironment clean;
+  ContainerEndpoint container;
+  container.set("AKONE", "secret-one", "token-one", std::chrono::hours(1));
+  Fixture f({.access_key = "AKONE", .secret_key = "secret-one", .session_token = "token-one"});
+  S3Options options = without_keys(f);
+  options.chain.container_full_uri = container.uri();
+  f.open(options);
+  EXPECT_TRUE(f.store->put({.key = "k", .body = "1"}));
+  EXPECT_EQ(container.asked(), 1);
+  f.server->rotate_credentials("AKTWO", "secret-two", "token-two", "ExpiredToken");
+  container.set("AKTWO", "secret-two", "token-two", std::chrono::hours(1));
+  const auto put = f.store->put({.key = "k", .body = "2"});
+  ASSERT_TRUE(put) << put.error().describe();
+  EXPECT_EQ(container.asked(), 2);
+  EXPECT_EQ(*f.server->object("bucket", "k")->bytes, "2");
+  EXPECT_NE(f.log->text().find("provider=container credentials"), std::string::npos) << f.log->text();
+}
+
+TEST(S3StoreCredentials, I01_ManyRequestsRefusedTogetherRenewOnce) {
+  const CleanEnvironment clean;
+  ContainerEndpoint container;
+  container.set("AKONE", "secret-one", "token-one", std::chrono::hours(1));
+  Fixture f({.access_key = "AKONE", .secret_key = "secret-one", .session_token = "token-one"});
+  f.server->put_object("bucket", "k", std::string(100, 'x'));
+  S3Options options = without_keys(f);
+  options.chain.container_full_uri = container.uri();
+  f.open(options);
+  ASSERT_TRUE(f.store->head("k"));
+  f.server->rotate_credentials("AKTWO", "secret-two", "token-two", "ExpiredToken");
+  container.set("AKTWO", "secret-two", "token-two", std::chrono::hours(1));
+  std::vector<std::unique_ptr<testing::PendingRead>> reads;
+  for (int i = 0; i < 32; ++i) reads.push_back(std::make_unique<testing::PendingRead>(*f.store, "k", 0, 100));
+  for (auto& one : reads) {
+    const auto answer = one->wait();
+    EXPECT_TRUE(answer.outcome.info) << answer.outcome.info.error().describe();
+  }
+  EXPECT_EQ(container.asked(), 2);
+}
+
+TEST(S3StoreCredentials, I03_RefusedForGoodIsRetryableWhereTheyMayChangeAndNamesTheProvider) {
+  const CleanEnvironment clean;
+  ContainerEndpoint container;
+  container.set("AKONE", "secret-one", "token-one", std::chrono::hours(1));
+  Fixture f;
+  S3Options options = without_keys(f);
+  options.chain.container_full_uri = container.uri();
+  f.open(options);
+  const auto refused = f.store->put({.key = "k", .body = "1"});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), ErrorCode::credentials);
+  EXPECT_TRUE(refused.error().is_retryable());
+  EXPECT_NE(refused.error().message().find("credentials from container credentials were refused"), std::string::npos)
+      << refused.error().message();
+  // Keys from the options stay what they are.
+  options = testing::options_for(*f.server);
+  options.keys->access_key_id = "NOBODY";
+  f.open(options);
+  const auto fatal = f.store->put({.key = "k", .body = "1"});
+  EXPECT_TRUE(fatal.error().is_fatal());
+  EXPECT_EQ(f.server->requests().back().status, 403);
+}
+
+TEST(S3StoreCredentials, TheEnvironmentComesFirstThenTheProfile) {
+  const CleanEnvironment clean;
+  Fixture f;
+  const auto& server = f.server->options();
+  clean.file("credentials", fmt::format("[default]\naws_access_key_id = {}\naws_secret_access_key = {}\n[other]\n"
+                                        "aws_access_key_id = WRONG\naws_secret_access_key = wrong\n",
+                                        server.access_key, server.secret_key));
+  f.open(without_keys(f));
+  EXPECT_TRUE(f.store->list({}));
+  EXPECT_NE(f.log->text().find("provider=profile"), std::string::npos) << f.log->text();
+  S3Options named = without_keys(f);
+  named.chain.profile = "other";
+  f.open(named);
+  EXPECT_EQ(f.store->list({}).error().code(), ErrorCode::credentials);
+  ::setenv("AWS_ACCESS_KEY_ID", server.access_key.c_str(), 1);
+  ::setenv("AWS_SECRET_ACCESS_KEY", server.secret_key.c_str(), 1);
+  f.open(without_keys(f));
+  EXPECT_TRUE(f.store->list({}));
+  EXPECT_NE(f.log->text().find("provider=environment"), std::string::npos);
+  named.chain.profile = "missing";
+  f.open(named);
+  const auto missing = f.store->list({});
+  EXPECT_EQ(missing.error().code(), ErrorCode::credentials);
+  EXPECT_NE(missing.error().message().find("profile 'missing'"), std::string::npos) << missing.error().message();
+}
+
+TEST(S3StoreCredentials, TheProfileNamesTheRegion) {
+  const CleanEnvironment clean;
+  clean.file("config", "[default]\nregion = eu-west-1\n[profile other]\nregion = eu-west-3\n");
+  EXPECT_EQ(region_of_profile(""), "eu-west-1");
+  EXPECT_EQ(region_of_profile("other"), "eu-west-3");
+  EXPECT_EQ(region_of_profile("missing"), "");
+}
+
+TEST(S3StoreCredentials, I04_NothingFoundListsWhatWasTried) {
+  const CleanEnvironment clean;
+  Fixture f;
+  f.open(without_keys(f));
+  const auto listed = f.store->list({});
+  ASSERT_FALSE(listed);
+  EXPECT_EQ(listed.error().code(), ErrorCode::credentials);
+  EXPECT_TRUE(listed.error().is_fatal());
+  for (const char* name : {"environment", "profile", "web identity", "instance metadata", "store.access_key_id"}) {
+    EXPECT_NE(listed.error().message().find(name), std::string::npos) << listed.error().message();
+  }
+  EXPECT_TRUE(f.server->requests().empty());
+}
+
+TEST(S3StoreCredentials, I04_InstanceMetadataIsAskedLastAndNeverWithKeysGiven) {
+  const CleanEnvironment clean;
+  ::unsetenv("AWS_EC2_METADATA_DISABLED");
+  Fixture f({.session_token = "the-session"});
+  const auto& server = f.server->options();
+  const auto metadata = *HttpListener::start({}, [&](const HttpRequest& request) {
+    HttpAnswer answer;
+    if (request.method == "PUT") {
+      answer.set_body("the-token");
+    } else if (request.target.ends_with("/security-credentials/")) {
+      answer.set_body("the-role");
+    } else {
+      answer.set_body(fmt::format(
+          "{{\"Code\":\"Success\",\"AccessKeyId\":\"{}\",\"SecretAccessKey\":\"{}\",\"Token\":\"the-session\","
+          "\"Expiration\":\"2099-01-01T00:00:00Z\"}}",
+          server.access_key, server.secret_key));
+    }
+    return answer;
+  });
+  S3Options options = testing::options_for(*f.server);
+  options.chain.metadata_endpoint = metadata->endpoint();
+  f.open(options);
+  EXPECT_TRUE(f.store->list({}));
+  EXPECT_EQ(metadata->connections(), 0U);
+  options.keys.reset();
+  f.open(options);
+  const auto listed = f.store->list({});
+  EXPECT_TRUE(listed) << listed.error().describe();
+  EXPECT_GT(metadata->connections(), 0U);
+  EXPECT_NE(f.log->text().find("provider=instance metadata"), std::string::npos);
+}
+
+TEST(S3StoreCredentials, I04_AMetadataServerThatNeverAnswersIsGivenUpInSeconds) {
+  const CleanEnvironment clean;
+  ::unsetenv("AWS_EC2_METADATA_DISABLED");
+  const auto metadata = *HttpListener::start({}, [](const HttpRequest&) {
+    HttpAnswer answer;
+    answer.delivery.delay = std::chrono::hours(1);
+    return answer;
+  });
+  Fixture f;
+  S3Options options = without_keys(f);
+  options.chain.metadata_endpoint = metadata->endpoint();
+  f.open(options);
+  const auto before = Clock::real().now();
+  const auto listed = f.store->list({});
+  EXPECT_LT(Clock::real().now() - before, std::chrono::seconds(30));  // ten, on a machine that is not busy
+  EXPECT_EQ(listed.error().code(), ErrorCode::credentials);
+  EXPECT_NE(listed.error().message().find("instance metadata"), std::string::npos) << listed.error().message();
+}
+
+TEST(S3StoreCredentials, UnsignedRequestsCarryNoTraceOfKeys) {
+  Fixture f({.check_signatures = false});
+  f.server->put_object("bucket", "k", "x");
+  S3Options options = without_keys(f);
+  options.skip_signature = true;
+  f.open(options);
+  EXPECT_TRUE(read(*f.store, "k", 0, 1).outcome.info);
+  EXPECT_FALSE(f.server->requests().at(0).http.has_header("authorization"));
+}
+
+TEST(S3StoreCredentials, UnsignedPayloadIsSigned) {
+  Fixture f;
+  S3Options options = testing::options_for(*f.server);
+  options.unsigned_payload = true;
+  f.open(options);
+  EXPECT_TRUE(f.store->put({.key = "k", .body = "x"}));
+  EXPECT_EQ(f.server->requests().at(0).http.header("x-amz-content-sha256"), "UNSIGNED-PAYLOAD");
+}
+
+// Every way to fail that the fault server knows, with everything said about it searched for the secrets.
+TEST(S3StoreCredentials, SecretsNeverShow) {
+  Fixture f({.secret_key = "TOP/SECRET+KEY", .session_token = "HUSH/TOKEN=="});
+  f.server->put_object("bucket", "k", "0123456789");
+  std::string said = f.store->describe();
+  const auto say = [&](const Error& error) { said += error.describe() + "\n"; };
+  for (const char* fault :
+       {"times=every status=403 code=SignatureDoesNotMatch body='<Error><Code>SignatureDoesNotMatch</Code><Message>you "
+        "said "
+        "TOP/SECRET+KEY and HUSH/TOKEN==</Message></Error>'",
+        "times=every status=400 code=ExpiredToken", "times=every status=500", "times=every no_answer",
+        "times=every status=301 code=PermanentRedirect", "times=every status=200 body='TOP/SECRET+KEY'"}) {
+    f.server->clear_faults();
+    f.server->add_fault(fault);
+    if (auto result = f.store->list({}); !result) say(result.error());
+    if (auto result = f.store->get("k", 100); !result) say(result.error());
+    if (auto result = f.store->head("k"); !result) say(result.error());
+    if (auto result = f.store->put({.key = "k", .body = "x"}); !result) say(result.error());
+    if (auto result = read(*f.store, "k", 0, 10); !result.outcome.info) say(result.outcome.info.error());
+  }
+  S3Options wrong = testing::options_for(*f.server);
+  wrong.keys->secret_access_key = "TOP/SECRET+KEY but wrong";
+  f.open(wrong);
+  say(f.store->list({}).error());
+  said += f.log->text();
+  EXPECT_GT(said.size(), 1000U);
+  EXPECT_EQ(said.find("TOP/SECRET"), std::string::npos) << said;
+  EXPECT_EQ(said.find("HUSH/TOKEN"), std::string::npos) << said;
+}
+
+}  // namespace
+}  // namespace millrace::s3
