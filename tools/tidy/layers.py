@@ -20,11 +20,11 @@ MAY_INCLUDE = {
     "config": ["base"],
     "log": ["base"],
     "checkpoint": ["base", "ack"],
-    "admin": ["base", "metrics"],
+    "admin": ["base", "metrics", "pipeline"],
 }
 for position, stage in enumerate(STAGES):
     MAY_INCLUDE[stage] = BELOW + ["metrics"] + STAGES[:position]
-MAY_INCLUDE["pipeline"] = BELOW + STAGES + ["checkpoint", "metrics", "config", "admin"]
+MAY_INCLUDE["pipeline"] = BELOW + STAGES + ["checkpoint", "metrics", "config"]
 MAY_INCLUDE["testing"] = MAY_INCLUDE["pipeline"] + ["pipeline"]
 
 # Stores that implement headers of include/millrace/testing/; they lie beside the real ones.
@@ -35,7 +35,7 @@ REASON = {
     "ack": "ack needs ids and results only (style.md: the knots)",
     "checkpoint": "checkpoint needs base and ack only, so that it can be model-checked",
     "config": "config maps onto the options of stages, so no stage is needed by it",
-    "admin": "admin shows what metrics and base say",
+    "admin": "admin shows what metrics and the pipeline's snapshot say",
 }
 
 # Client libraries and heavy headers: include prefix -> where it may be named outside tests.
