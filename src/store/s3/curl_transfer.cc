@@ -24,6 +24,13 @@ long seconds(Duration duration) {
   return static_cast<long>(std::max<std::int64_t>(std::chrono::ceil<std::chrono::seconds>(duration).count(), 1));
 }
 
+// How much is taken from a socket at once. Large bodies want much (half a MiB costs a fifth less CPU than 128 KiB), and
+// every transfer has such a buffer of its own, so small ones get little.
+long receive_buffer(std::size_t expected_bytes) {
+  if (expected_bytes > (256U << 10U)) return 512L << 10;
+  return expected_bytes > (32U << 10U) ? 128L << 10 : 32L << 10;
+}
+
 }  // namespace
 
 void prepare_curl() {
@@ -42,7 +49,6 @@ CurlTransfer::CurlTransfer(const HttpLoopOptions& options)
   curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(easy, CURLOPT_TCP_NODELAY, 1L);
   curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
-  curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, static_cast<long>(options.receive_buffer));
   curl_easy_setopt(easy, CURLOPT_UPLOAD_BUFFERSIZE, 512L << 10);
   curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, milliseconds(options.connect_timeout));
   curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 100L);  // a trickle is no progress either
@@ -110,6 +116,7 @@ void CurlTransfer::begin(std::uint64_t id, HttpRequest request, HttpReceiver& re
   }
   curl_easy_setopt(easy, CURLOPT_HTTPHEADER, list);
   curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, request_.timeout ? milliseconds(*request_.timeout) : 0L);
+  curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, receive_buffer(request_.expected_bytes));
   curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, request_.fresh_connection ? 1L : 0L);
 }
 

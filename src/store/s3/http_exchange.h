@@ -26,6 +26,7 @@ struct HttpRequest {
   HeaderList headers;               ///< sent exactly; Content-Length is added for a put
   std::string_view body;            ///< put: stays valid until the end
   std::optional<Duration> timeout;  ///< of the whole exchange
+  std::size_t expected_bytes = 0;   ///< of the body, where it is known: sizes the receive buffer
   bool fresh_connection = false;    ///< takes no connection that was used before
 };
 

@@ -25,8 +25,7 @@ struct HttpLoopOptions {
   bool accept_any_certificate = false;
   std::string proxy_url;
   std::string proxy_excludes;
-  bool direct = false;                       ///< no proxy, whatever the environment says
-  std::size_t receive_buffer = 128U << 10U;  ///< bytes taken from a socket at once
+  bool direct = false;  ///< no proxy, whatever the environment says
 };
 
 class HttpLoop {

@@ -118,6 +118,7 @@ void S3Client::send(Call& call, const CredentialIssue* issue) {
   http.headers = std::move(headers);
   http.body = call.request.body;
   http.timeout = call.request.timeout;
+  http.expected_bytes = call.request.expected_bytes;
   http.fresh_connection = call.fresh_connection;
   call.exchange =
       loop_.send(std::move(http), call, [this, id = call.id](HttpOutcome outcome) { ended(id, std::move(outcome)); });

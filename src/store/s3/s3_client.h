@@ -29,7 +29,8 @@ struct S3Request {
   std::string query;   ///< encoded
   HeaderList headers;  ///< all are signed
   std::string_view body;
-  std::string payload;  ///< hash of the body or kUnsignedPayload
+  std::size_t expected_bytes = 0;  ///< of the body of the answer, where it is known
+  std::string payload;             ///< hash of the body or kUnsignedPayload
   std::optional<Duration> timeout;
   std::string doing;  ///< begins every message: "reading s3://b/k"
 };

@@ -169,6 +169,7 @@ Result<ListPage> S3Store::list(const ListRequest& asked) {
   if (!asked.start_after.empty()) query.emplace_back("start-after", asked.start_after);
   if (!asked.continuation.empty()) query.emplace_back("continuation-token", asked.continuation);
   call.query = encode_query(std::move(query));
+  call.expected_bytes = asked.max_keys * 300;  // about what a page holds per key
   const std::string doing = call.doing + ": ";
   TextSink sink(kLongestPage);
   MILLRACE_ASSIGN(const HttpHead head, run(std::move(call), sink));
@@ -201,6 +202,7 @@ std::shared_ptr<ReadHandle> S3Store::start_read(ReadRequest asked) {
   const std::uint64_t last = asked.offset + asked.destination.size() - 1;
   S3Request call = request(HttpMethod::get, asked.key, "reading");
   call.doing += fmt::format(" (bytes {} to {})", asked.offset, last);
+  call.expected_bytes = asked.destination.size();
   call.headers.emplace_back("Range", fmt::format("bytes={}-{}", asked.offset, last));
   if (asked.if_match.pins()) call.headers.emplace_back("If-Match", asked.if_match.value);
   auto read = std::make_unique<Read>(std::move(asked));
