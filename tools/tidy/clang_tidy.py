@@ -4,8 +4,8 @@
 
   clang_tidy.py BUILD_FOLDER [--cache FOLDER] [--jobs N] [--all] [FILE...]
 A file is passed again unseen when nothing that matters has changed since: its text, that of each header of ours that it
-includes, .clang-tidy, how it is compiled, and the version of clang-tidy. Tests and what is shipped for them are left out: they are checked by two
-compilers with -Werror, and gtest's macros are most of what clang-tidy would read there.
+includes, .clang-tidy, how it is compiled, and the version of clang-tidy. Tests and what is shipped for them are left out:
+they are checked by two compilers with -Werror, and gtest's macros are most of what clang-tidy would read there.
 """
 import argparse
 import concurrent.futures
@@ -68,7 +68,9 @@ def main(argv):
     for entry in json.loads(pathlib.Path(options.build, "compile_commands.json").read_text(encoding="utf-8")):
         path = pathlib.Path(os.path.normpath(os.path.join(entry["directory"], entry["file"])))
         name = str(path.relative_to(root)) if path.is_relative_to(root) else ""
-        if not name.startswith(SOURCES) or name.startswith("src/testing/") or name.endswith("_test.cc") or (options.files and name not in options.files):
+        if not name.startswith(SOURCES) or name.startswith("src/testing/") or name.endswith("_test.cc"):
+            continue
+        if options.files and name not in options.files:
             continue
         command = re.sub(r"\S*ccache\S*\s|CCACHE_\w+=\S*\s", "", entry["command"]).replace(str(root), ".")
         stamp = pathlib.Path(options.cache or ".", closure.digest(path, version, config, command))
