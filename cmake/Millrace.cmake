@@ -10,6 +10,9 @@ target_compile_options(millrace_options INTERFACE
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   target_compile_options(millrace_options INTERFACE -Wthread-safety -Wdangling)
 endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  target_compile_options(millrace_options INTERFACE -Wno-restrict)  # gcc 12 misreads operator+ of strings (its bug 105651)
+endif()
 target_include_directories(millrace_options INTERFACE
   "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>"
   "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>"
