@@ -53,26 +53,27 @@ demo_earthquakes() {
   show "$millrace" run examples/hello.yaml
 }
 
-# start_bulk: the run of part 2, in the background; its pid in `run`.
-start_bulk() {
-  local arguments=(run --from "file://$PWD/$demo/in/" --to "file://$PWD/$demo/out/"
-    --set "source.s3.checkpoint.url=file://$PWD/$demo/manifest.json" --set checkpoint.interval=100ms --set sink.s3.max_file_size=4MiB)
-  printf '\n$ %s' "$millrace"
-  printf ' %s' "${arguments[@]}"
+# bulk_run: the run of part 2, in the background; its pid in `run`.
+bulk_run() {
+  printf '\n$ %s run' "$millrace"
+  printf ' %s' "${copy[@]}"
   printf '\n'
-  "$millrace" "${arguments[@]}" &
+  "$millrace" run "${copy[@]}" &
   run=$!
 }
 
 demo_bulk() {
-  local total now status
+  local total now status run
+  # Small files and quick commits, so that a third of a second has something to show.
+  local copy=(--from "file://$PWD/$demo/in/" --to "file://$PWD/$demo/out/"
+    --set "source.s3.checkpoint.url=file://$PWD/$demo/manifest.json" --set checkpoint.interval=100ms --set sink.s3.max_file_size=4MiB)
   say "2. A larger set: 300 MB in 24 plain, gzip and zstd objects (made by tools/gen_ndjson.py)"
   rm -rf "$demo/in" "$demo/out" "$demo/manifest.json"*
   python3 tools/gen_ndjson.py --size 300M --files 24 --mix --out "$demo/in" --jobs "$(jobs_here)"
   total=$((300 * 1024 * 1024))
 
   say "it starts, and is killed with SIGKILL after about a third"
-  start_bulk
+  bulk_run
   while kill -0 "$run" 2>/dev/null; do
     now=$(du -sb "$demo/out" 2>/dev/null | cut -f1) || true
     if [ "${now:-0}" -gt $((total / 3)) ] && [ -e "$demo/manifest.json" ]; then
@@ -84,19 +85,18 @@ demo_bulk() {
   status=0
   wait "$run" 2>/dev/null || status=$?
   [ $status = 137 ] || die "the run was to be killed in the middle, but ended with status $status before"
-  say "killed: $(written "$demo/out" | wc -l) lines are in complete files, and the manifest says"
-  show cat "$demo/manifest.json"
-  echo
+  say "killed; $(written "$demo/out" | wc -l) lines are in complete files, and the manifest knows"
+  show "$millrace" status "${copy[@]}"
 
   say "the same command again: it goes on from there"
-  start_bulk
+  bulk_run
   wait "$run"
   same_lines "$demo/in" "$demo/out"
   say "sort and cmp agree: $lines_in lines in, the same $lines_apart out; $((lines_out - lines_apart)) were written twice (replayed after the kill), none is missing"
 }
 
 dev_demo() {
-  local begun=$SECONDS run lines_in lines_out lines_apart
+  local begun=$SECONDS lines_in lines_out lines_apart
   dev_build release
   mkdir -p "$demo"
   demo_earthquakes
