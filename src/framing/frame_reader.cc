@@ -59,16 +59,18 @@ void FrameReader::start(Decompressor* decompressor) {
 }
 
 bool FrameReader::wants_chunk() const noexcept { return state_->wants_chunk; }
+bool FrameReader::finished() const noexcept { return state_->finished && !state_->error; }
 std::uint64_t FrameReader::stored_bytes() const noexcept { return state_->stored_bytes; }
 std::uint64_t FrameReader::decoded_bytes() const noexcept { return state_->decoded_bytes(); }
 std::uint64_t FrameReader::trailing_zeros() const noexcept {
   return state_->decompressor != nullptr ? state_->decompressor->trailing_zeros() : 0;
 }
 
-void FrameReader::push(ByteChunk chunk) {
+void FrameReader::push(ByteChunk chunk, bool last) {
   State& state = *state_;
   MILLRACE_CHECK(state.wants_chunk, "a chunk may be pushed after start() and after needs_chunk");
   state.wants_chunk = false;
+  state.ended = last;
   state.stored_bytes += chunk.size();
   if (state.decompressor != nullptr) {
     state.decoded.push(std::move(chunk));

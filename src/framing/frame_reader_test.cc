@@ -28,12 +28,15 @@ ByteChunk chunk_of(std::string_view bytes, std::size_t headroom) {
   return chunk;
 }
 
-// Reads a plain object given in pieces. Every view is copied before the next call, since it ends there.
-Framed read(FrameReader& reader, const std::vector<std::string>& pieces, std::size_t headroom, std::size_t max_frames) {
+// Reads a plain object given in pieces, the last one named as such or not. Every view is copied before the next call,
+// since it ends there.
+Framed read(FrameReader& reader, const std::vector<std::string>& pieces, std::size_t headroom, std::size_t max_frames,
+            bool name_last = false) {
   Framed framed;
   Frames frames;
   reader.start(nullptr);
   std::size_t next_piece = 0;
+  bool was_finished = false;
   for (;;) {
     const auto status = reader.next(max_frames, frames);
     if (!status) {
@@ -43,6 +46,9 @@ Framed read(FrameReader& reader, const std::vector<std::string>& pieces, std::si
     }
     EXPECT_LE(frames.size(), max_frames);
     EXPECT_EQ(frames.empty(), *status != Status::frames);
+    EXPECT_FALSE(was_finished && *status != Status::end) << "finished() promises that only the end follows";
+    was_finished = reader.finished();
+    EXPECT_FALSE(*status == Status::end && !was_finished);
     for (const std::string_view frame : frames) framed.records.emplace_back(frame);
     if (*status == Status::end) return framed;
     if (*status != Status::needs_chunk) continue;
@@ -50,7 +56,8 @@ Framed read(FrameReader& reader, const std::vector<std::string>& pieces, std::si
     if (next_piece == pieces.size()) {
       reader.push_end();
     } else {
-      reader.push(chunk_of(pieces[next_piece++], headroom));
+      reader.push(chunk_of(pieces[next_piece], headroom), name_last && next_piece + 1 == pieces.size());
+      ++next_piece;
     }
   }
 }
@@ -95,8 +102,8 @@ TEST(FrameReader, AnyChunksOfAPlainObjectGiveTheSameFrames) {
     const auto max_record = *rc::gen::element<std::size_t>(200, 1U << 20U);
     FrameReader reader = reader_with(max_record, window);
     const Framed expected = model_of_lines(object, max_record);
-    for (int object_again = 0; object_again < 2; ++object_again) {
-      const Framed got = read(reader, cut(object, cuts), headroom, max_frames);
+    for (const bool name_last : {false, true}) {
+      const Framed got = read(reader, cut(object, cuts), headroom, max_frames, name_last);
       RC_ASSERT(got.records == expected.records);
       RC_ASSERT(got.too_large == expected.too_large);
     }
@@ -117,6 +124,19 @@ TEST(FrameReader, EveryCutOfASmallObjectGivesTheSameFrames) {
       }
     }
     EXPECT_EQ(read(reader, cut_every(object, 1), headroom, 10), expected);
+  }
+}
+
+TEST(FrameReader, TheLastFramesOfAPlainObjectAreKnownAsSuch) {
+  FrameReader reader = reader_with(100);
+  Frames frames;
+  for (const char* object : {"1\n2\n", "1\n2", "1\n2\n \n"}) {
+    reader.start(nullptr);
+    reader.push(chunk_of(object, 16), /*last=*/true);
+    ASSERT_EQ(reader.next(10, frames), Status::frames);
+    EXPECT_EQ(frames.size(), 2U);
+    EXPECT_TRUE(reader.finished()) << object;
+    EXPECT_EQ(reader.next(10, frames), Status::end);
   }
 }
 

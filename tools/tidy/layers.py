@@ -131,7 +131,8 @@ def ours(path, included):
         return None
     if path.startswith("include/millrace/") and not public:
         return "is internal; public headers include public headers only"
-    return why_not(layer, "/".join(path.split("/")[:2]) + "/", target, public, included)
+    # A file right in formats/ (the list of them) owns the whole folder; one in formats/ndjson/ owns that.
+    return why_not(layer, "/".join(path.split("/")[:-1][:2]) + "/", target, public, included)
 
 
 def foreign(path, included, angle):

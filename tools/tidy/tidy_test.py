@@ -64,6 +64,7 @@ class Layers(unittest.TestCase):
         "metrics from any stage": ("src/codec/x.cc", '#include "millrace/metrics/meter.h"\n'),
         "the pipeline sees all stages": ("src/pipeline/x.cc", '#include "millrace/store/x.h"\n#include "checkpoint/x.h"\n'),
         "a connector": ("connectors/s3/x.cc", '#include "connectors/s3/options.h"\n#include "millrace/source/lane.h"\n#include "store/x.h"\n'),
+        "the list of formats names each": ("formats/formats.cc", '#include "formats/ndjson/framer.h"\n'),
         "the program names everything": ("cli/main.cc", '#include "connectors/s3/factory.h"\n#include "formats/ndjson/framer.h"\n'),
         "a test": ("src/base/x_test.cc", '#include "millrace/sink/sink.h"\n#include <gtest/gtest.h>\n'),
         "a store for tests beside the real ones": ("src/store/memory/x.cc", '#include "millrace/testing/x.h"\n'),

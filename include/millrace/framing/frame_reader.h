@@ -44,8 +44,8 @@ class FrameReader {
   [[nodiscard]] bool wants_chunk() const noexcept;
   /// The object's next bytes. Ends the validity of all frames. The chunk is held until its bytes have been framed; the
   /// beginning of a record at its end is carried into the headroom of the next chunk, where that suffices. Chunks of
-  /// one byte or of none are as good as large ones, only slower.
-  void push(ByteChunk chunk);
+  /// one byte or of none are as good as large ones, only slower. With `last` push_end() is implied.
+  void push(ByteChunk chunk, bool last = false);
   /// The object has no more bytes.
   void push_end();
 
@@ -55,6 +55,10 @@ class FrameReader {
   /// the framer says) name the byte of the stored object, the decoded byte and the line; the caller adds the key. After
   /// an error, and after end, only start() goes on.
   [[nodiscard]] Result<Status> next(std::size_t max_frames, Frames& frames) MILLRACE_LIFETIME_BOUND;
+
+  /// True once the next next() can only say end: for a plain object already with its last frames, when its last chunk
+  /// was pushed as such.
+  [[nodiscard]] bool finished() const noexcept;
 
   /// Since start(): bytes pushed, bytes decoded (equal for a plain object), zero bytes after the last member or frame.
   [[nodiscard]] std::uint64_t stored_bytes() const noexcept;

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compressed bytes made by the gzip and zstd programs, for tests: never by the code under test.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+namespace millrace::s3_source {
+
+/// What `command` (a shell command that reads stdin and writes stdout) makes of `bytes`.
+inline std::string output_of(const std::string& command, const std::string& bytes) {
+  std::string pattern = (std::filesystem::temp_directory_path() / "millrace-XXXXXX").string();
+  const std::filesystem::path folder = ::mkdtemp(pattern.data());
+  std::ofstream(folder / "in", std::ios::binary) << bytes;
+  const std::string line = "{ " + command + "; } < " + (folder / "in").string() + " > " + (folder / "out").string();
+  EXPECT_EQ(std::system(line.c_str()), 0) << line;
+  std::ifstream out(folder / "out", std::ios::binary);
+  std::string made{std::istreambuf_iterator<char>(out), {}};
+  std::filesystem::remove_all(folder);
+  return made;
+}
+inline std::string gzip_of(const std::string& bytes) { return output_of("gzip -n -c", bytes); }
+inline std::string zstd_of(const std::string& bytes) { return output_of("zstd -q -c", bytes); }
+
+}  // namespace millrace::s3_source

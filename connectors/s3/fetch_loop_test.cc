@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: Apache-2.0
+// FetchLoop: budget, order, fairness, pause, throttling, by the shape and number of the requests that reach the store.
+// The store holds reads back until the test lets them go, so nothing depends on time.
+#include "connectors/s3/fetch_loop.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "connectors/s3/log_capture.h"
+#include "millrace/testing/manual_clock.h"
+
+namespace millrace::s3_source {
+namespace {
+
+using millrace::testing::ManualClock;
+
+/// Keeps reads until they are answered one by one.
+class HeldStore final : public ObjectStore {
+ public:
+  std::size_t read_bytes = 1000;
+  std::size_t reads_in_flight = 64;
+
+  [[nodiscard]] std::string describe() const override { return "held"; }
+  [[nodiscard]] Result<ListPage> list(const ListRequest& /*request*/) override { return ListPage{}; }
+  std::shared_ptr<ReadHandle> start_read(ReadRequest request) override {
+    const MutexLock lock(mutex_);
+    struct Handle final : ReadHandle {
+      void cancel() override {
+        const MutexLock guard(store->mutex_);
+        store->cancelled_ = true;
+        store->changed_.notify_all();
+      }
+      HeldStore* store = nullptr;
+    };
+    auto handle = std::make_shared<Handle>();
+    handle->store = this;
+    held_.push_back(std::move(request));
+    ++started_;
+    most_ = std::max(most_, held_.size());
+    changed_.notify_all();
+    return handle;
+  }
+  [[nodiscard]] Result<WholeObject> get(std::string_view, std::size_t, std::optional<Duration>) override {
+    return none();
+  }
+  [[nodiscard]] Result<PutResult> put(const PutRequest& /*request*/) override { return none(); }
+  [[nodiscard]] Result<HeadResult> head(std::string_view /*key*/) override { return none(); }
+  [[nodiscard]] Result<void> remove(std::string_view /*key*/) override { return none(); }
+  [[nodiscard]] ReadAdvice read_advice() const override { return {read_bytes, reads_in_flight}; }
+
+  /// Waits until `count` reads are held.
+  void wait_for(std::size_t count) {
+    const MutexLock lock(mutex_);
+    while (held_.size() < count) changed_.wait(mutex_);
+  }
+  /// Waits until the loop has asked to cancel.
+  void wait_for_cancel() {
+    const MutexLock lock(mutex_);
+    while (!cancelled_) changed_.wait(mutex_);
+  }
+  [[nodiscard]] std::vector<std::string> held() {
+    const MutexLock lock(mutex_);
+    std::vector<std::string> all;
+    for (const auto& request : held_) {
+      all.push_back(fmt::format("{}@{}+{}", request.key, request.offset, request.destination.size()));
+    }
+    return all;
+  }
+  [[nodiscard]] std::size_t bytes_held() {
+    const MutexLock lock(mutex_);
+    std::size_t bytes = 0;
+    for (const auto& request : held_) bytes += request.destination.size();
+    return bytes;
+  }
+  [[nodiscard]] std::size_t started() {
+    const MutexLock lock(mutex_);
+    return started_;
+  }
+  [[nodiscard]] std::size_t most() {
+    const MutexLock lock(mutex_);
+    return most_;
+  }
+  /// Answers the nth held read, filled with its key's last character.
+  void answer(std::size_t index, std::optional<Error> error = std::nullopt) {
+    ReadRequest request;
+    {
+      const MutexLock lock(mutex_);
+      request = std::move(held_[index]);
+      held_.erase(held_.begin() + static_cast<std::ptrdiff_t>(index));
+    }
+    if (error) {
+      request.done({fail(*std::move(error)), 0});
+      return;
+    }
+    std::fill(request.destination.begin(), request.destination.end(), request.key.back());
+    const std::size_t size = request.destination.size();
+    request.done({ReadInfo{request.expected_object_size.value_or(0), request.if_match, 1, ""}, size});
+  }
+
+ private:
+  static std::unexpected<Error> none() { return fail(Error::fatal(ErrorCode::not_supported, "only reads")); }
+  Mutex mutex_;
+  CondVar changed_;
+  std::deque<ReadRequest> held_ MILLRACE_GUARDED_BY(mutex_);
+  std::size_t started_ MILLRACE_GUARDED_BY(mutex_) = 0;
+  std::size_t most_ MILLRACE_GUARDED_BY(mutex_) = 0;
+  bool cancelled_ MILLRACE_GUARDED_BY(mutex_) = false;
+};
+
+class FetchLoopTest : public ::testing::Test {
+ protected:
+  void list(const std::vector<std::uint64_t>& sizes) {
+    ListingBuilder builder;
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      ASSERT_TRUE(
+          builder.add({.key = fmt::format("o{:04}", i), .size = sizes[i], .etag = {"\"e\""}, .last_modified = 1}));
+    }
+    listing = std::make_shared<const Listing>(*std::move(builder).finish());
+  }
+  FetchLoop& loop() {
+    if (!loop_) {
+      loop_ = std::make_unique<FetchLoop>(store, listing, std::vector<Position>(options.lanes), options, metrics, clock,
+                                          Random::system(), Logger(log, "s3"));
+      loop_->start();
+    }
+    return *loop_;
+  }
+  void TearDown() override {
+    if (!loop_) return;
+    Atomic<bool> stopped{false};
+    Thread stopping("stopper", [&] {
+      loop_->stop();
+      stopped.store(true);
+    });
+    while (!stopped.load()) drain();
+  }
+  /// Answers what is held.
+  void drain() {
+    while (!store->held().empty()) store->answer(0);
+  }
+  /// The next piece of a lane, waited for.
+  Piece next(std::uint64_t lane) {
+    while (true) {
+      const auto ticket = loop().feed(lane).ticket();
+      if (auto piece = loop().feed(lane).take()) return *std::move(piece);
+      loop().feed(lane).wait_until(ticket, Clock::real(), Clock::real().now() + std::chrono::seconds(20));
+    }
+  }
+
+  std::shared_ptr<HeldStore> store = std::make_shared<HeldStore>();
+  std::shared_ptr<const Listing> listing;
+  FetchLoop::Options options{.lanes = 1, .prefetch_bytes = 8000, .chunk_bytes = 500, .url = "s3://b/"};
+  /// Waits until the loop has taken so many failed tries; the waits before the next are counted from then.
+  void wait_for_retries(std::uint64_t count) const {
+    while (metrics.get_retries.value() < count) {
+    }
+  }
+
+  SourceMetrics metrics;
+  ManualClock clock;
+  std::shared_ptr<LogCapture> log = std::make_shared<LogCapture>();
+  std::unique_ptr<FetchLoop> loop_;
+};
+
+TEST_F(FetchLoopTest, TilesALargeObjectWithoutGapOrOverlap) {
+  list({3500});
+  loop();
+  store->wait_for(4);
+  EXPECT_EQ(store->held(),
+            (std::vector<std::string>{"o0000@0+1000", "o0000@1000+1000", "o0000@2000+1000", "o0000@3000+500"}));
+}
+
+TEST_F(FetchLoopTest, HandsOverInOrderWhateverTheOrderOfAnswers) {
+  list({2500, 10});
+  loop();
+  store->wait_for(4);
+  store->answer(3);  // o0001
+  store->answer(2);
+  store->answer(1);
+  EXPECT_FALSE(loop().feed(0).take());
+  store->answer(0);
+  for (const std::uint64_t offset : {0U, 1000U, 2000U}) {
+    const Piece piece = next(0);
+    EXPECT_EQ(piece.ordinal, 0U);
+    EXPECT_EQ(piece.offset, offset);
+    EXPECT_EQ(piece.last, offset == 2000);
+    EXPECT_EQ(piece.bytes.view(), std::string(offset == 2000 ? 500 : 1000, '0'));
+  }
+  const Piece second = next(0);
+  EXPECT_EQ(second.ordinal, 1U);
+  EXPECT_EQ(second.bytes.view(), std::string(10, '1'));
+}
+
+TEST_F(FetchLoopTest, INV7_BytesReadAheadStayWithinTheBudgetUntilReleased) {
+  list({100'000});
+  loop();
+  // 8000 bytes hold seven reads of 1000 and what each costs beside.
+  store->wait_for(5);
+  std::size_t most = 0;
+  for (int i = 0; i < 60; ++i) {
+    store->wait_for(1);
+    most = std::max(most, store->bytes_held());
+    store->answer(0);
+    const Piece piece = next(0);
+    loop().feed(0).release(piece.charge);
+  }
+  EXPECT_LE(most, 8000U);
+  EXPECT_GE(most, 5000U);
+}
+
+TEST_F(FetchLoopTest, INV7_WithoutReleaseNothingMoreIsRead) {
+  list({100'000});
+  loop();
+  store->wait_for(5);
+  const std::size_t started = store->started();
+  drain();
+  for (std::size_t i = 0; i < started; ++i) next(0);
+  EXPECT_EQ(store->started(), started) << "taken, but not yet released";
+}
+
+TEST_F(FetchLoopTest, PrefetchCrossesObjectsAndCountsSmallOnesByTheirSize) {
+  options.prefetch_bytes = 40'000;
+  list(std::vector<std::uint64_t>(1000, 10));
+  loop();
+  store->wait_for(64);
+  EXPECT_EQ(store->most(), 64U) << "requests_in_flight";
+}
+
+TEST_F(FetchLoopTest, RequestsInFlightAreBounded) {
+  options.requests_in_flight = 3;
+  options.prefetch_bytes = 100'000;
+  list(std::vector<std::uint64_t>(100, 10));
+  loop();
+  for (int i = 0; i < 50; ++i) {
+    store->wait_for(3);
+    store->answer(static_cast<std::size_t>(i) % 3);
+  }
+  EXPECT_EQ(store->most(), 3U);
+}
+
+TEST_F(FetchLoopTest, LanesTakeTurns) {
+  options.lanes = 4;
+  options.requests_in_flight = 8;
+  list(std::vector<std::uint64_t>(40, 900));
+  loop();
+  store->wait_for(8);
+  EXPECT_EQ(store->held(), (std::vector<std::string>{"o0000@0+900", "o0001@0+900", "o0002@0+900", "o0003@0+900",
+                                                     "o0004@0+900", "o0005@0+900", "o0006@0+900", "o0007@0+900"}));
+}
+
+TEST_F(FetchLoopTest, LanesWithNothingLeftLendTheirBudget) {
+  options.lanes = 4;  // one large object: three lanes have nothing
+  list({1'000'000});
+  loop();
+  store->wait_for(20);  // 4 x 8000 bytes hold 21
+  EXPECT_LE(store->bytes_held(), 32'000U);
+}
+
+TEST_F(FetchLoopTest, ALaneMayAlwaysHaveOneRead) {
+  options.prefetch_bytes = 600;
+  options.chunk_bytes = 600;
+  list({5000});
+  loop();
+  store->wait_for(1);
+  EXPECT_EQ(store->held(), std::vector<std::string>{"o0000@0+600"});
+  store->answer(0);
+  Piece piece = next(0);
+  loop().feed(0).release(piece.charge);
+  store->wait_for(1);
+}
+
+TEST_F(FetchLoopTest, APausedLaneStartsNoReadsAndOthersGoOn) {
+  options.lanes = 2;
+  list(std::vector<std::uint64_t>(200, 900));
+  loop();
+  store->wait_for(10);
+  loop().pause(0, true);
+  // Lane 1 goes through 20 objects; lane 0 gets only what was under way.
+  const auto of_lane_0 = [](const std::string& read) { return (read[4] - '0') % 2 == 0; };
+  while (std::ranges::count_if(store->held(), of_lane_0) > 0) {
+    for (std::size_t i = 0; i < store->held().size(); ++i) {
+      if (of_lane_0(store->held()[i])) {
+        store->answer(i);
+        break;
+      }
+    }
+  }
+  for (int i = 0; i < 20; ++i) {
+    store->wait_for(1);
+    EXPECT_FALSE(of_lane_0(store->held()[0]));
+    store->answer(0);
+    const Piece piece = next(1);
+    loop().feed(1).release(piece.charge);
+  }
+  while (auto piece = loop().feed(0).take()) loop().feed(0).release(piece->charge);
+  loop().pause(0, false);
+  while (std::ranges::count_if(store->held(), of_lane_0) == 0) {
+  }
+}
+
+TEST_F(FetchLoopTest, EmptyObjectsAreNotRead) {
+  list({0, 10, 0, 0, 20});
+  loop();
+  store->wait_for(2);
+  EXPECT_EQ(store->held(), (std::vector<std::string>{"o0001@0+10", "o0004@0+20"}));
+}
+
+TEST_F(FetchLoopTest, BeginsWhereALaneResumes) {
+  list({10, 10, 10});
+  loop_ = std::make_unique<FetchLoop>(store, listing, std::vector<Position>{{1, kObjectComplete}}, options,
+                                      SourceMetrics(), clock, Random::system(), Logger());
+  loop_->start();
+  store->wait_for(1);
+  EXPECT_EQ(store->held(), std::vector<std::string>{"o0002@0+10"});
+}
+
+TEST_F(FetchLoopTest, H01_ThrottlingHalvesWhatIsInFlightAndSuccessBringsItBack) {
+  options.prefetch_bytes = 100'000;
+  options.requests_in_flight = 8;
+  options.retry = {.tries = 8,
+                   .patience = std::chrono::minutes(3),
+                   .backoff = {.initial = std::chrono::seconds(1), .cap = std::chrono::seconds(1)}};
+  list(std::vector<std::uint64_t>(100, 10));
+  loop();
+  store->wait_for(8);
+  const auto slow_down = Error::retryable(ErrorCode::throttled, "503 SlowDown");
+  for (int i = 0; i < 8; ++i) store->answer(0, slow_down);
+  wait_for_retries(8);
+  EXPECT_TRUE(store->held().empty()) << "intake is slowed";
+  // Twenty throttled tries over two minutes do not end the run ...
+  for (std::uint64_t i = 1; i <= 20; ++i) {
+    clock.advance(std::chrono::seconds(6));
+    store->wait_for(1);
+    EXPECT_EQ(store->held().size(), 1U);
+    store->answer(0, slow_down);
+    wait_for_retries(8 + i);
+  }
+  // ... and once the store answers again, so does the loop, faster and faster.
+  clock.advance(std::chrono::seconds(6));
+  for (int i = 0; i < 30; ++i) {
+    store->wait_for(1);
+    store->answer(0);
+  }
+  store->wait_for(8);
+  EXPECT_EQ(next(0).ordinal, 0U);
+}
+
+TEST_F(FetchLoopTest, RetryAfterIsHonoured) {
+  options.retry.backoff = {.initial = std::chrono::milliseconds(1), .cap = std::chrono::milliseconds(1)};
+  list({10});
+  loop();
+  store->wait_for(1);
+  store->answer(0, Error::retryable(ErrorCode::throttled, "503").with_retry_after(std::chrono::seconds(7)));
+  wait_for_retries(1);
+  clock.advance(std::chrono::milliseconds(6900));
+  EXPECT_EQ(store->started(), 1U);
+  clock.advance(std::chrono::milliseconds(200));
+  store->wait_for(1);
+}
+
+TEST_F(FetchLoopTest, AnErrorReachesTheLaneBehindWhatCameBefore) {
+  list({10, 10, 10});
+  loop();
+  store->wait_for(3);
+  store->answer(1, Error::fatal(ErrorCode::permission_denied, "403"));
+  EXPECT_FALSE(loop().feed(0).take());
+  store->answer(0);
+  EXPECT_FALSE(next(0).error);
+  const Piece piece = next(0);
+  ASSERT_TRUE(piece.error);
+  EXPECT_NE(piece.error->message().find("s3://b/o0001"), std::string::npos);
+}
+
+TEST_F(FetchLoopTest, StopCancelsAndWaitsUntilTheStoreHasLetGoOfTheMemory) {
+  list({100'000});
+  loop();
+  store->wait_for(5);
+  Atomic<bool> stopped{false};
+  Thread stopping("stopper", [&] {
+    loop().stop();
+    stopped.store(true);
+  });
+  store->wait_for_cancel();
+  EXPECT_FALSE(stopped.load()) << "the store may still write";
+  while (!store->held().empty()) store->answer(0, Error::fatal(ErrorCode::cancelled, "cancelled"));
+  stopping.join();
+}
+
+}  // namespace
+}  // namespace millrace::s3_source

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "connectors/s3/identity.h"
+
+#include "connectors/s3/rolling_hash.h"
+#include "millrace/base/printable.h"
+
+namespace millrace::s3_source {
+namespace {
+
+std::string list_text(const std::vector<std::string>& items) {
+  std::string text = "[";
+  for (const std::string& item : items) {
+    if (text.size() > 1) text += ", ";
+    text += '"' + printable(item) + '"';
+  }
+  return text + "]";
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, std::string>> SourceIdentity::fields() const {
+  return {{"url", printable(url)},         {"format", format},
+          {"compression", compression},    {"include", list_text(include)},
+          {"exclude", list_text(exclude)}, {"start_after", printable(start_after)}};
+}
+
+std::string SourceIdentity::default_name() const {
+  RollingHash hash;
+  hash.fold(url, "url", 0);
+  hash.fold(format, compression, 0);
+  for (const std::string& pattern : include) hash.fold(pattern, "include", 0);
+  for (const std::string& pattern : exclude) hash.fold(pattern, "exclude", 0);
+  hash.fold(start_after, "start_after", 0);
+  return "s3-" + to_hex(hash.value()).substr(0, 8);
+}
+
+}  // namespace millrace::s3_source

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// SourceIdentity: what a checkpoint belongs to. Two runs with the same identity and lane count may share positions; any
+// difference is named field by field (F09). A value.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace millrace::s3_source {
+
+struct SourceIdentity {
+  std::string url;
+  std::string format;
+  std::string compression;
+  std::vector<std::string> include;
+  std::vector<std::string> exclude;
+  std::string start_after;
+
+  friend bool operator==(const SourceIdentity&, const SourceIdentity&) = default;
+  /// Field name and value as shown to people, in a fixed order.
+  [[nodiscard]] std::vector<std::pair<std::string, std::string>> fields() const;
+  /// "s3-" and eight hex digits of a hash over all fields: how the records' origin is named by default.
+  [[nodiscard]] std::string default_name() const;
+};
+
+}  // namespace millrace::s3_source

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// KeyFilter: a table worked out by hand, and a property against fnmatch(3) on the part both define alike.
+#include "connectors/s3/key_filter.h"
+
+#include <fnmatch.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <string>
+
+namespace millrace::s3_source {
+namespace {
+
+bool matches(std::string_view pattern, std::string_view text) {
+  const auto glob = Glob::parse(pattern);
+  return glob && glob->matches(text);
+}
+
+TEST(Glob, TableOfCases) {
+  EXPECT_TRUE(matches("*.ndjson", "a.ndjson"));
+  EXPECT_FALSE(matches("*.ndjson", "sub/a.ndjson"));
+  EXPECT_TRUE(matches("**.ndjson", "sub/a.ndjson"));
+  EXPECT_TRUE(matches("**/*.ndjson", "a.ndjson"));
+  EXPECT_TRUE(matches("**/*.ndjson", "x/y/a.ndjson"));
+  EXPECT_TRUE(matches("a/**/b", "a/b"));
+  EXPECT_TRUE(matches("a/**/b", "a/x/y/b"));
+  EXPECT_FALSE(matches("a/**/b", "a/xb"));
+  EXPECT_FALSE(matches("a/**/b", "ab"));
+  EXPECT_TRUE(matches("a/**/**/b", "a/b"));
+  EXPECT_TRUE(matches("a/**", "a/"));
+  EXPECT_FALSE(matches("a/**", "a"));
+  EXPECT_TRUE(matches("part-????", "part-0001"));
+  EXPECT_FALSE(matches("part-????", "part-00/1"));
+  EXPECT_TRUE(matches("[a-c]x", "bx"));
+  EXPECT_FALSE(matches("[!a-c]x", "bx"));
+  EXPECT_TRUE(matches("[]]", "]"));
+  EXPECT_TRUE(matches("[-a]", "-"));
+  EXPECT_TRUE(matches("\\*", "*"));
+  EXPECT_FALSE(matches("\\*", "a"));
+  EXPECT_TRUE(matches("", ""));
+  EXPECT_FALSE(matches("", "a"));
+  EXPECT_TRUE(matches("{x}", "{x}"));
+}
+
+TEST(Glob, A05_EmptySegmentsAreNotCollapsed) {
+  EXPECT_TRUE(matches("/b", "/b"));
+  EXPECT_FALSE(matches("b", "/b"));
+  EXPECT_TRUE(matches("**/b", "//b"));
+  EXPECT_TRUE(matches("*//b", "a//b"));
+  EXPECT_FALSE(matches("*/b", "a//b"));
+}
+
+TEST(Glob, MalformedPatternsAreNamed) {
+  for (const char* pattern : {"[abc", "[", "[!", "a\\"}) {
+    const auto glob = Glob::parse(pattern);
+    ASSERT_FALSE(glob) << pattern;
+    EXPECT_EQ(glob.error().code(), ErrorCode::config);
+    EXPECT_NE(glob.error().message().find(pattern[0]), std::string::npos);
+  }
+}
+
+TEST(Glob, ManyStarsCostNoMoreThanPatternTimesText) {
+  std::string pattern;
+  for (int i = 0; i < 60; ++i) pattern += "*a";
+  EXPECT_FALSE(matches(pattern + "b", std::string(2000, 'a')));
+}
+
+RC_GTEST_PROP(Glob, AgreesWithFnmatch, ()) {
+  const auto text = *rc::gen::container<std::string>(rc::gen::element('a', 'b', '/', '.'));
+  std::string pattern = *rc::gen::container<std::string>(rc::gen::element('a', 'b', '/', '.', '*', '?'));
+  RC_PRE(pattern.find("**") == std::string::npos);
+  RC_ASSERT(matches(pattern, text) == (::fnmatch(pattern.c_str(), text.c_str(), FNM_PATHNAME) == 0));
+}
+
+TEST(KeyFilter, IncludeThenExclude) {
+  const auto all = KeyFilter::make({}, {});
+  EXPECT_TRUE(all->accepts("anything"));
+  const auto some = KeyFilter::make({"**/*.gz", "a*"}, {"**/tmp-*"});
+  EXPECT_TRUE(some->accepts("x/y.gz"));
+  EXPECT_TRUE(some->accepts("abc"));
+  EXPECT_FALSE(some->accepts("x/tmp-1.gz"));
+  EXPECT_FALSE(some->accepts("b"));
+  EXPECT_FALSE(KeyFilter::make({}, {"["}));
+}
+
+}  // namespace
+}  // namespace millrace::s3_source

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "connectors/s3/lane.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "connectors/s3/codec_choice.h"
+#include "millrace/base/printable.h"
+
+namespace millrace::s3_source {
+namespace {
+
+// Counting off the committed records of a large object must not keep the lane's neighbours waiting.
+constexpr int kWindowsOfOnePoll = 8;
+
+}  // namespace
+
+S3Lane::S3Lane(LaneId id, Setup setup, Position start, std::shared_ptr<LaneProgress> progress)
+    : id_(id),
+      setup_(std::move(setup)),
+      progress_(std::move(progress)),
+      feed_(setup_.fetch->feed(id.value())),
+      objects_(setup_.listing->objects_of_lane(id.value(), setup_.lanes)),
+      ordinal_(start.ordinal + (start.object_complete() ? 1 : 0)),
+      discard_(start.object_complete() ? 0 : start.index),
+      reader_(setup_.framer(setup_.framer_options)) {}
+
+S3Lane::~S3Lane() { feed_.set_waker({}); }
+
+bool S3Lane::set_waker(Waker waker) {
+  waker_ = waker;
+  feed_.set_waker(std::move(waker));
+  return true;
+}
+
+Result<PollResult> S3Lane::poll(std::size_t max_records, Duration timeout) {
+  const SteadyTime deadline = waker_ || timeout <= Duration::zero() ? SteadyTime::min() : setup_.clock->now() + timeout;
+  while (true) {
+    if (failed_) return fail(*failed_);
+    const EventCount::Ticket ticket = feed_.ticket();
+    auto result =
+        setup_.failure->happened() ? Result<PollResult>(std::unexpect, *setup_.failure->error()) : step(max_records);
+    if (!result) {
+      failed_ = result.error();
+      return result;
+    }
+    if (!std::holds_alternative<Idle>(*result) || deadline == SteadyTime::min() || setup_.clock->now() >= deadline) {
+      return result;
+    }
+    feed_.wait_until(ticket, *setup_.clock, deadline);
+  }
+}
+
+Result<PollResult> S3Lane::step(std::size_t max_records) {
+  if (!reading_) {
+    if (ordinal_ == objects_) return Exhausted{};
+    MILLRACE_ASSIGN(PollResult begun, begin_object());
+    if (!reading_) return begun;
+  }
+  return frame(max_records);
+}
+
+/// The next object: begins to read it, completes it at once when it holds no bytes, or has to wait for them.
+Result<PollResult> S3Lane::begin_object() {
+  if (!object().has_bytes()) {
+    // One empty batch completes a whole run of them: markers come by the thousand.
+    std::uint64_t last = ordinal_;
+    while (last + 1 < objects_ && !setup_.listing->object_of_lane(id_.value(), setup_.lanes, last + 1).has_bytes())
+      ++last;
+    if (discard_ > 0) return fail(located(Error::fatal(ErrorCode::drift, "it is empty now")));
+    return completion_batch(last);
+  }
+  auto piece = feed_.take();
+  if (!piece) return Idle{};
+  if (piece->error) return fail(*std::move(piece->error));
+  if (piece->skipped) {
+    feed_.release(piece->charge);
+    return completion_batch(ordinal_);
+  }
+  MILLRACE_TRY(start_reading(*piece));
+  push(*std::move(piece));
+  return Idle{};
+}
+
+Result<void> S3Lane::start_reading(Piece& piece) {
+  auto codec = choose_codec(setup_.compression, object().key, piece.content_encoding, piece.bytes.view());
+  if (!codec) return fail(located(std::move(codec).error()));
+  codec_ = *codec;
+  const ListedObject listed = object();
+  auto origin = std::make_shared<Origin>(setup_.origin);
+  origin->object = listed.key;
+  origin->etag = listed.etag;
+  origin->last_modified = listed.last_modified;
+  origin_ = std::move(origin);
+  reader_.start(decompressor(codec_));
+  reading_ = true;
+  index_ = 0;
+  counted_bytes_ = 0;
+  return {};
+}
+
+Decompressor* S3Lane::decompressor(Codec codec) {
+  if (codec == Codec::none) return nullptr;
+  auto& kept = codec == Codec::gzip ? gzip_ : zstd_;
+  if (!kept) kept = make_decompressor(codec, setup_.decompressor_options);
+  return kept.get();
+}
+
+/// Frames until there is a batch, the bytes run out, or the object ends.
+Result<PollResult> S3Lane::frame(std::size_t max_records) {
+  for (int windows = 0;; ++windows) {
+    auto status = reader_.next(max_records, frames_);
+    const std::uint64_t decoded = reader_.decoded_bytes();
+    setup_.metrics.bytes_decoded.add(decoded - counted_bytes_);
+    counted_bytes_ = decoded;
+    if (!status) return fail(located(std::move(status).error()));
+    switch (*status) {
+      case FrameReader::Status::frames: {
+        if (index_ == 0) MILLRACE_TRY(check_first_frame());
+        if (discard_ == 0) return batch_of(0);
+        const std::size_t drop = std::min<std::uint64_t>(discard_, frames_.size());
+        discard_ -= drop;
+        index_ += drop;
+        if (drop < frames_.size()) return batch_of(drop);
+        if (windows < kWindowsOfOnePoll) continue;
+        feed_.nudge();
+        return Idle{};
+      }
+      case FrameReader::Status::needs_chunk: {
+        release_piece();
+        auto piece = feed_.take();
+        if (!piece) return Idle{};
+        if (piece->error) return fail(*std::move(piece->error));
+        push(*std::move(piece));
+        continue;
+      }
+      case FrameReader::Status::end:
+        if (discard_ > 0) {
+          return fail(located(Error::fatal(
+              ErrorCode::drift,
+              fmt::format(
+                  "it has {} records, but {} of it are committed: it is not the object that was read. Put the old "
+                  "one back, or start over with --reset",
+                  index_, index_ + discard_))));
+        }
+        finish_object();
+        return completion_batch(ordinal_);
+    }
+  }
+}
+
+/// Never emitted as records (D06): what has been decompressed once and still is compressed.
+Result<void> S3Lane::check_first_frame() const {
+  if (codec_ == Codec::none) return {};
+  const auto inner = codec_of_magic(frames_.front());
+  if (!inner || *inner == Codec::none) return {};
+  return fail(located(Error::fatal(
+      ErrorCode::corrupt, fmt::format("decompressed once, it still begins like {}: it was compressed twice, and "
+                                      "only one layer is undone",
+                                      to_string(*inner)))));
+}
+
+Result<PollResult> S3Lane::batch_of(std::size_t from) {
+  const std::size_t count = frames_.size() - from;
+  const auto last = record_offset(ordinal_, index_ + count - 1);
+  if (!last) return fail(located(last.error()));
+  PayloadBatch batch;
+  batch.payloads = std::span(frames_).subspan(from);
+  batch.partition = partition();
+  batch.base_offset = *record_offset(ordinal_, index_);
+  batch.timestamp = object().last_modified;
+  batch.origin = origin_;
+  batch.readable_padding = kBytePadding;
+  index_ += count;
+  if (reader_.finished()) {
+    const std::uint64_t ended = ordinal_;
+    finish_object();
+    batch.ack = setup_.acks.issue(partition(), completion_offset(ended));
+    done_with(ended, ended);
+    return batch;
+  }
+  batch.ack = setup_.acks.issue(partition(), *last);
+  return batch;
+}
+
+/// An empty batch that completes the objects from the present one to `last`.
+PollResult S3Lane::completion_batch(std::uint64_t last) {
+  PayloadBatch batch;
+  batch.partition = partition();
+  batch.ack = setup_.acks.issue(partition(), completion_offset(last));
+  done_with(ordinal_, last);
+  return batch;
+}
+
+void S3Lane::push(Piece piece) {
+  charge_ = piece.charge;
+  progress_->bytes_done.fetch_add(piece.bytes.size(), memory_order_relaxed);
+  reader_.push(std::move(piece.bytes), piece.last);
+}
+
+void S3Lane::release_piece() {
+  if (charge_ != 0) feed_.release(std::exchange(charge_, 0));
+}
+
+void S3Lane::finish_object() {
+  release_piece();
+  if (reader_.trailing_zeros() > 0) {
+    setup_.log.warn("zero bytes follow the compressed data; taken for padding",
+                    {{"object", name()}, {"zeros", fmt::format("{}", reader_.trailing_zeros())}});
+  }
+}
+
+void S3Lane::done_with(std::uint64_t first, std::uint64_t last) {
+  const std::uint64_t count = last - first + 1;
+  reading_ = false;
+  ordinal_ = last + 1;
+  progress_->objects_done.fetch_add(count, memory_order_relaxed);
+  setup_.metrics.objects_completed.add(count);
+  setup_.metrics.objects_remaining.add(-static_cast<double>(count));
+}
+
+Error S3Lane::located(Error error) const {
+  std::string text = fmt::format("object '{}'", name());
+  if (reading_ && codec_ != Codec::none) text += fmt::format(" ({})", to_string(codec_));
+  return std::move(error)
+      .prefixed(text + ": ")
+      .as(ErrorClass::fatal)
+      .with("records_before", fmt::format("{}", index_))
+      .with("lane", fmt::format("{}", id_.value()));
+}
+
+std::string S3Lane::name() const { return setup_.url + printable(object().key); }
+
+}  // namespace millrace::s3_source

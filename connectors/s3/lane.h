@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// S3Lane: one lane's slice of the listing, object after object, as batches of frames. Decompresses and frames on its
+// own thread; bytes come from the fetch loop. A batch never spans objects; the last one of an object carries the
+// object's completion offset, so that a finished object is never read again.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "connectors/s3/failure.h"
+#include "connectors/s3/fetch_loop.h"
+#include "connectors/s3/lane_progress.h"
+#include "connectors/s3/listing.h"
+#include "connectors/s3/metrics.h"
+#include "connectors/s3/offset.h"
+#include "millrace/ack/ack_issuer.h"
+#include "millrace/codec/decompressor.h"
+#include "millrace/connectors/s3.h"
+#include "millrace/framing/frame_reader.h"
+#include "millrace/record/record_meta.h"
+#include "millrace/source/lane.h"
+
+namespace millrace::s3_source {
+
+class S3Lane final : public SourceLane {
+ public:
+  /// What all lanes of a source share. Copied into each.
+  struct Setup {
+    std::uint64_t lanes = 1;
+    std::shared_ptr<const Listing> listing;
+    std::shared_ptr<FetchLoop> fetch;
+    std::shared_ptr<Failure> failure;  ///< of the source
+    AckIssuer acks;
+    ObjectCodec compression = ObjectCodec::auto_detect;
+    FramerFactory framer = nullptr;
+    FramerOptions framer_options;
+    DecompressorOptions decompressor_options;
+    Origin origin;    ///< stream, topic and bucket; the rest is each object's
+    std::string url;  ///< what a key is put behind in messages
+    SourceMetrics metrics;
+    Clock* clock = &Clock::real();
+    Logger log;
+  };
+  S3Lane(LaneId id, Setup setup, Position start, std::shared_ptr<LaneProgress> progress);
+  ~S3Lane() override;
+
+  [[nodiscard]] LaneId id() const override { return id_; }
+  [[nodiscard]] PartitionId partition() const override { return PartitionId(id_.value()); }
+  [[nodiscard]] Result<PollResult> poll(std::size_t max_records, Duration timeout) override;
+  bool set_waker(Waker waker) override;
+
+ private:
+  Result<PollResult> step(std::size_t max_records);
+  Result<PollResult> begin_object();
+  Result<PollResult> frame(std::size_t max_records);
+  Result<PollResult> batch_of(std::size_t from);
+  PollResult completion_batch(std::uint64_t ordinal);
+  Result<void> start_reading(Piece& piece);
+  Result<void> check_first_frame() const;
+  void push(Piece piece);
+  void release_piece();
+  void finish_object();
+  void done_with(std::uint64_t first, std::uint64_t last);
+  Error located(Error error) const;
+  [[nodiscard]] std::string name() const;
+  [[nodiscard]] ListedObject object() const {
+    return setup_.listing->object_of_lane(id_.value(), setup_.lanes, ordinal_);
+  }
+  Decompressor* decompressor(Codec codec);
+
+  const LaneId id_;
+  Setup setup_;
+  const std::shared_ptr<LaneProgress> progress_;
+  LaneFeed& feed_;
+  const std::uint64_t objects_;  // of this lane
+  Waker waker_;
+  std::optional<Error> failed_;
+
+  std::uint64_t ordinal_;      // the object being read, or the next one
+  std::uint64_t index_ = 0;    // the record of it that comes next
+  std::uint64_t discard_ = 0;  // committed records still to be counted off
+  bool reading_ = false;       // the object has begun
+  Codec codec_ = Codec::none;
+  std::size_t charge_ = 0;           // of the piece in the reader
+  std::uint64_t counted_bytes_ = 0;  // decoded bytes of the object already in the metrics
+  std::shared_ptr<const Origin> origin_;
+  std::unique_ptr<Decompressor> gzip_;
+  std::unique_ptr<Decompressor> zstd_;
+  FrameReader reader_;
+  Frames frames_;  // last: views of what stands above
+};
+
+}  // namespace millrace::s3_source

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "connectors/s3/listing.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "connectors/s3/rolling_hash.h"
+#include "millrace/base/printable.h"
+
+namespace millrace::s3_source {
+namespace {
+
+// Small listings stay small; large ones waste at most one block.
+constexpr std::size_t kFirstBlock = std::size_t{16} << 10U;
+constexpr std::size_t kLargestBlock = std::size_t{1} << 20U;
+
+/// Classes whose objects answer 403 InvalidObjectState until they are restored. GLACIER_IR is read like any other.
+bool is_archive_class(std::string_view storage_class) {
+  return storage_class == "GLACIER" || storage_class == "DEEP_ARCHIVE";
+}
+
+ObjectKind kind_of(const ObjectInfo& object) {
+  if (object.size == 0) return object.key.ends_with('/') ? ObjectKind::marker : ObjectKind::empty;
+  return is_archive_class(object.storage_class) ? ObjectKind::archived : ObjectKind::data;
+}
+
+}  // namespace
+
+ListedObject Listing::operator[](std::size_t index) const {
+  const Entry& entry = entries_[index];
+  return {key_of(entry), {entry.at + entry.key_size, entry.etag_size}, entry.size, entry.last_modified, entry.kind};
+}
+
+char* ListingBuilder::take(std::size_t bytes) {
+  if (block_size_ - block_used_ < bytes) {
+    const std::size_t next = std::clamp(block_size_ * 2, kFirstBlock, kLargestBlock);
+    block_size_ = std::max(next, bytes);
+    block_used_ = 0;
+    listing_.blocks_.push_back(std::make_unique_for_overwrite<char[]>(block_size_));
+  }
+  char* at = listing_.blocks_.back().get() + block_used_;
+  block_used_ += bytes;
+  return at;
+}
+
+Result<void> ListingBuilder::add(const ObjectInfo& object) {
+  const std::string& etag = object.etag.value;
+  if (object.key.size() > std::numeric_limits<std::uint32_t>::max() ||
+      etag.size() > std::numeric_limits<std::uint16_t>::max()) {
+    return fail(
+        Error::fatal(ErrorCode::limit, fmt::format("the listing names an object with a key of {} bytes and an "
+                                                   "ETag of {}: '{}'",
+                                                   object.key.size(), etag.size(), printable(object.key, 100))));
+  }
+  char* at = take(object.key.size() + etag.size());
+  std::memcpy(at, object.key.data(), object.key.size());
+  std::memcpy(at + object.key.size(), etag.data(), etag.size());
+  if (sorted_ && !listing_.entries_.empty()) sorted_ = Listing::key_of(listing_.entries_.back()) < object.key;
+  const ObjectKind kind = kind_of(object);
+  listing_.counts_.markers += kind == ObjectKind::marker ? 1 : 0;
+  listing_.counts_.empty += kind == ObjectKind::empty ? 1 : 0;
+  listing_.counts_.archived += kind == ObjectKind::archived ? 1 : 0;
+  listing_.entries_.push_back({at, object.size, object.last_modified, static_cast<std::uint32_t>(object.key.size()),
+                               static_cast<std::uint16_t>(etag.size()), kind});
+  return {};
+}
+
+Result<Listing> ListingBuilder::finish() && {
+  auto& entries = listing_.entries_;
+  if (!sorted_) {
+    std::ranges::sort(entries, {}, Listing::key_of);
+    const auto twice = std::ranges::adjacent_find(entries, {}, Listing::key_of);
+    if (twice != entries.end()) {
+      return fail(
+          Error::fatal(ErrorCode::bad_response,
+                       fmt::format("the store listed the key '{}' twice; a listing that repeats itself cannot be "
+                                   "trusted",
+                                   printable(Listing::key_of(*twice)))));
+    }
+  }
+  RollingHash hash;
+  for (std::size_t i = 0; i < listing_.size(); ++i) {
+    const ListedObject object = listing_[i];
+    hash.fold(object.key, object.etag, object.size);
+    listing_.bytes_ = object.size > UINT64_MAX - listing_.bytes_ ? UINT64_MAX : listing_.bytes_ + object.size;
+  }
+  listing_.hash_ = hash.value();
+  return std::move(listing_);
+}
+
+}  // namespace millrace::s3_source

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Manifest: the committed progress of one backfill, as docs/formats/manifest.md describes it (schema 1). A value.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "connectors/s3/identity.h"
+#include "connectors/s3/offset.h"
+#include "millrace/base/ids.h"
+#include "millrace/base/result.h"
+#include "millrace/base/time.h"
+
+namespace millrace::s3_source {
+
+inline constexpr std::uint64_t kManifestSchema = 1;
+/// No manifest is longer; what is, is no manifest, and is not read to its end (F10).
+inline constexpr std::size_t kManifestLimit = std::size_t{32} << 20U;
+
+/// How far one lane is committed, pinned to the object there.
+struct LanePosition {
+  std::uint64_t lane = 0;
+  Watermark watermark;
+  std::string key;
+  std::string etag;
+  std::uint64_t prefix_hash = 0;
+
+  [[nodiscard]] Position position() const { return *position_of(watermark); }
+  friend bool operator==(const LanePosition&, const LanePosition&) = default;
+};
+
+/// Who writes the manifest.
+struct Owner {
+  std::string id;
+  std::string host;
+  std::uint64_t pid = 0;
+  std::string process;
+  UnixMicros started = 0;
+  UnixMicros heartbeat = 0;
+  bool released = false;
+
+  /// "host worker-1, pid 4711, started 2026-...": for messages.
+  [[nodiscard]] std::string describe() const;
+  friend bool operator==(const Owner&, const Owner&) = default;
+};
+
+struct Manifest {
+  std::uint64_t generation = 0;
+  UnixMicros updated = 0;
+  bool complete = false;
+  SourceIdentity identity;
+  std::uint64_t lanes = 0;
+  struct Listed {
+    std::uint64_t objects = 0;
+    std::uint64_t bytes = 0;
+    std::uint64_t hash = 0;
+    friend bool operator==(const Listed&, const Listed&) = default;
+  } listing;
+  std::vector<LanePosition> positions;  ///< by lane, rising
+  Owner owner;
+
+  [[nodiscard]] const LanePosition* position(std::uint64_t lane) const;
+  friend bool operator==(const Manifest&, const Manifest&) = default;
+};
+
+/// Reads what is written there, or fails (manifest) with the field, what is wrong with it and what it should be. Never
+/// crashes on any bytes. The caller adds whose manifest it is and how to go on.
+[[nodiscard]] Result<Manifest> parse_manifest(std::string_view json);
+/// The page's form, indented for people. The inverse of parse_manifest for every manifest it accepts.
+[[nodiscard]] std::string to_json(const Manifest& manifest);
+
+/// "2026-07-01T12:00:00.000000Z", exactly as to_rfc3339(time, 6) writes it; nothing for anything else.
+[[nodiscard]] std::optional<UnixMicros> parse_time(std::string_view text);
+
+}  // namespace millrace::s3_source

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "connectors/s3/manifest_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "connectors/s3/process.h"
+
+namespace millrace::s3_source {
+
+ManifestFile::ManifestFile(std::shared_ptr<ObjectStore> store, Options options, Owner self, Clock& clock,
+                           Random& random, Logger log, StopSignal& stop)
+    : store_(std::move(store)),
+      options_(std::move(options)),
+      self_(std::move(self)),
+      clock_(clock),
+      random_(random),
+      log_(std::move(log)),
+      stop_(stop) {}
+
+Error ManifestFile::fenced(const Owner& owner, std::string_view how) const {
+  return Error::fatal(
+             ErrorCode::fenced,
+             fmt::format(
+                 "manifest {}: {} by another run ({}); two runs on one manifest would undo each other's progress. Stop "
+                 "one of them, or give each its own checkpoint.url; run with --take-over to end the other one",
+                 options_.url, how, owner.describe()))
+      .with("owner", owner.id);
+}
+
+Error ManifestFile::no_manifest(Error error) const {
+  return std::move(error)
+      .prefixed(fmt::format("manifest {}: ", options_.url))
+      .with("to go on", "restore it from a copy, give another checkpoint.url, or start over with --reset");
+}
+
+/// One version, retried while it may pass.
+Result<WholeObject> ManifestFile::get() {
+  Tries tries(options_.retry, random_);
+  while (true) {
+    auto got = store_->get(options_.key, kManifestLimit, options_.timeout);
+    if (got || got.error().code() == ErrorCode::not_found) return got;
+    const auto wait = tries.next(got.error(), clock_.now());
+    if (!wait) {
+      return fail(std::move(got)
+                      .error()
+                      .prefixed(fmt::format("reading the manifest {}: ", options_.url))
+                      .as(ErrorClass::fatal));
+    }
+    log_.warn("reading the manifest failed; trying again", {{"error", got.error().describe()}});
+    if (stop_.wait(clock_, *wait))
+      return fail(Error::fatal(ErrorCode::cancelled, "stopped while reading the manifest"));
+  }
+}
+
+Result<std::optional<Manifest>> ManifestFile::load() {
+  auto got = get();
+  exists_ = got.has_value();
+  etag_ = got ? got->etag : ETag{};
+  if (!got && got.error().code() == ErrorCode::not_found) return std::nullopt;
+  if (!got && got.error().code() != ErrorCode::too_large) return fail(std::move(got).error());
+  auto manifest = got ? parse_manifest(got->bytes) : Result<Manifest>(std::unexpect, std::move(got).error());
+  if (!manifest) {
+    std::string message = fmt::format(
+        "manifest {}: {}. Nothing was started: a position that cannot be read must not pass for a first run. Restore "
+        "it "
+        "from a copy, give another checkpoint.url, or start over with --reset",
+        options_.url, manifest.error().message());
+    return fail(Error::fatal(ErrorCode::manifest, std::move(message)));
+  }
+  return *std::move(manifest);
+}
+
+Result<std::optional<Manifest>> ManifestFile::nothing_there() {
+  if (options_.expect_resume) {
+    return fail(Error::fatal(
+        ErrorCode::manifest,
+        fmt::format("manifest {}: there is none, and --expect-resume says that there must be: was it deleted, or is "
+                    "checkpoint.url wrong? For a first run leave --expect-resume out",
+                    options_.url)));
+  }
+  if (!options_.reset) {
+    log_.warn("no manifest there: this is a first run and reads everything from the beginning",
+              {{"manifest", options_.url}});
+  }
+  return std::nullopt;
+}
+
+Result<std::optional<Manifest>> ManifestFile::acquire() {
+  while (true) {
+    auto loaded = load();
+    if (!loaded && options_.reset && loaded.error().code() == ErrorCode::manifest) {
+      log_.warn("what is there is no manifest; replacing it, as --reset asks", {{"error", loaded.error().message()}});
+      exists_ = true;
+      return std::nullopt;
+    }
+    if (!loaded) return fail(std::move(loaded).error());
+    if (!*loaded) return nothing_there();
+    const Manifest& manifest = **loaded;
+    MILLRACE_ASSIGN(const bool free, free_to_take(manifest));
+    if (free) {
+      before_us_ = manifest.owner.id;
+      if (!options_.reset) return loaded;
+      log_.warn("forgetting the committed positions, as --reset asks", {{"manifest", options_.url}});
+      return std::nullopt;
+    }
+    const Duration pause =
+        std::clamp<Duration>(options_.owner_timeout / 10, std::chrono::milliseconds(50), std::chrono::seconds(1));
+    if (stop_.wait(clock_, pause)) {
+      return fail(Error::fatal(ErrorCode::cancelled, "stopped while waiting for the manifest's owner"));
+    }
+  }
+}
+
+/// Rulings on who may take a manifest; says so when it waits or takes over.
+Result<bool> ManifestFile::free_to_take(const Manifest& manifest) {
+  const Owner& owner = manifest.owner;
+  if (owner.released) return true;
+  if (options_.take_over) {
+    log_.warn("taking the manifest over without waiting, as --take-over asks", {{"owner", owner.describe()}});
+    return true;
+  }
+  if (is_gone(owner)) {
+    log_.info("the process that kept the manifest is gone; taking it over", {{"owner", owner.describe()}});
+    return true;
+  }
+  const Duration age = std::chrono::microseconds(std::max<UnixMicros>(0, clock_.unix_micros() - owner.heartbeat));
+  if (age > options_.owner_timeout) {
+    log_.warn("the run that kept the manifest has not been heard of for too long; taking it over",
+              {{"owner", owner.describe()}});
+    return true;
+  }
+  if (!waiting_for_) {
+    waiting_for_ = owner;
+    log_.warn(fmt::format("another run keeps the manifest; waiting up to {}s for a sign of life, --take-over does not "
+                          "wait",
+                          std::chrono::ceil<std::chrono::seconds>(options_.owner_timeout).count()),
+              {{"owner", owner.describe()}});
+  } else if (*waiting_for_ != owner) {
+    return fail(fenced(owner, "it is being kept"));
+  }
+  return false;
+}
+
+Result<void> ManifestFile::save(Manifest& manifest, bool released) {
+  self_.heartbeat = clock_.unix_micros();
+  self_.released = released;
+  manifest.owner = self_;
+  manifest.updated = self_.heartbeat;
+  ++manifest.generation;
+  const std::string body = to_json(manifest);
+  // Each round either ends or has learnt a newer ETag of our own; a store that answers differently each time is at
+  // fault.
+  for (int round = 0; round < 4 && conditional_; ++round) {
+    if (exists_ && !etag_.pins()) {
+      give_up_conditions("it gives no ETag that a condition could name");
+      break;
+    }
+    const PutCondition condition = exists_ ? PutCondition::if_match : PutCondition::if_absent;
+    auto saved = put(body, condition);
+    if (saved) return saved;
+    if (saved.error().code() == ErrorCode::not_supported) {
+      give_up_conditions(saved.error().message());
+      break;
+    }
+    const bool refused =
+        saved.error().code() == ErrorCode::precondition_failed || saved.error().code() == ErrorCode::already_exists;
+    if (!refused) return saved;
+    MILLRACE_ASSIGN(const bool ours, settle_conflict(condition == PutCondition::if_absent));
+    if (!ours) break;
+  }
+  return read_compare_write(body);
+}
+
+Result<void> ManifestFile::put(const std::string& body, PutCondition condition) {
+  PutRequest request;
+  request.key = options_.key;
+  request.body = body;
+  request.condition = condition;
+  if (condition == PutCondition::if_match) request.etag = etag_;
+  request.content_type = "application/json";
+  request.timeout = options_.timeout;
+  auto done = store_->put(request);
+  if (!done) return fail(std::move(done).error().prefixed(fmt::format("saving the manifest {}: ", options_.url)));
+  etag_ = std::move(done->etag);
+  exists_ = true;
+  return {};
+}
+
+/// After a refusal: who wrote what is there? True: we did, go on with its ETag. False: the condition itself is broken.
+Result<bool> ManifestFile::settle_conflict(bool after_if_absent) {
+  auto there = store_->get(options_.key, kManifestLimit, options_.timeout);
+  if (!there && there.error().code() == ErrorCode::not_found) {
+    if (after_if_absent) {
+      give_up_conditions("it refused to create what is not there");
+      return false;
+    }
+    log_.warn("the manifest was removed while this run kept it; writing it again", {{"manifest", options_.url}});
+    exists_ = false;
+    etag_ = {};
+    return true;
+  }
+  if (!there)
+    return fail(
+        std::move(there).error().prefixed(fmt::format("reading the manifest {} after a conflict: ", options_.url)));
+  auto manifest = parse_manifest(there->bytes);
+  if (!manifest) {
+    return fail(
+        Error::fatal(ErrorCode::fenced, fmt::format("manifest {}: somebody else wrote to it, and it is no manifest "
+                                                    "any more: {}",
+                                                    options_.url, manifest.error().message())));
+  }
+  if (manifest->owner.id != self_.id) {
+    // With an unchanged ETag it is still the version that we replace: the store refuses what it should accept.
+    if (!after_if_absent && there->etag == etag_) {
+      give_up_conditions("it refused to replace exactly the version that is there");
+      return false;
+    }
+    return fail(fenced(manifest->owner, after_if_absent ? "it was created" : "it was taken over"));
+  }
+  if (there->etag == etag_ && !after_if_absent) {
+    give_up_conditions("it refused to replace exactly the version that is there");
+    return false;
+  }
+  exists_ = true;
+  etag_ = there->etag;  // an earlier try of ours had landed although its answer was lost
+  return true;
+}
+
+Result<void> ManifestFile::read_compare_write(const std::string& body) {
+  auto there = store_->get(options_.key, kManifestLimit, options_.timeout);
+  if (there) {
+    const auto manifest = parse_manifest(there->bytes);
+    const bool replaceable = manifest ? manifest->owner.id == self_.id || manifest->owner.id == before_us_
+                                      : before_us_.empty() && options_.reset;
+    if (!replaceable) {
+      if (manifest) return fail(fenced(manifest->owner, "it was taken over"));
+      return fail(Error::fatal(ErrorCode::fenced, fmt::format("manifest {}: somebody else wrote to it: {}",
+                                                              options_.url, manifest.error().message())));
+    }
+  } else if (there.error().code() != ErrorCode::not_found) {
+    return fail(std::move(there).error().prefixed(fmt::format("reading the manifest {}: ", options_.url)));
+  }
+  MILLRACE_TRY(put(body, PutCondition::none));
+  before_us_ = self_.id;
+  return {};
+}
+
+void ManifestFile::give_up_conditions(std::string_view why) {
+  if (!conditional_) return;
+  conditional_ = false;
+  log_.warn(
+      "the store does not do conditional writes; the manifest is read and compared before each save instead, which can "
+      "miss "
+      "a second run that writes at the same moment: make sure that only one run uses it",
+      {{"manifest", options_.url}, {"why", std::string(why)}});
+}
+
+Result<void> ManifestFile::probe_conditions(const Manifest& manifest) {
+  if (!conditional_) return {};
+  // Creating what exists must be refused. Where it is not, nothing is lost: the bytes are those that are there.
+  const ETag before = etag_;
+  auto created = put(to_json(manifest), PutCondition::if_absent);
+  if (created) {
+    give_up_conditions("it created what was there already (If-None-Match was ignored)");
+    return {};
+  }
+  etag_ = before;
+  if (created.error().code() == ErrorCode::not_supported) give_up_conditions(created.error().message());
+  return {};
+}
+
+}  // namespace millrace::s3_source

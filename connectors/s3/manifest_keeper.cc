@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "connectors/s3/manifest_keeper.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace millrace::s3_source {
+
+ManifestKeeper::ManifestKeeper(ManifestFile& file, Manifest first, Clock& clock, Random& random, Logger log,
+                               std::function<void(const Error&)> on_failure)
+    : file_(file),
+      clock_(clock),
+      log_(std::move(log)),
+      on_failure_(std::move(on_failure)),
+      next_(first),
+      saved_(std::move(first)),
+      backoff_({.initial = std::chrono::milliseconds(200), .cap = std::chrono::seconds(5)}, random),
+      last_save_(clock.now()),
+      not_before_(last_save_) {}
+
+ManifestKeeper::~ManifestKeeper() { release(); }
+
+void ManifestKeeper::start() {
+  thread_ = Thread("s3-manifest", [this] { run(); });
+}
+
+SteadyTime ManifestKeeper::next_heartbeat() const {
+  // A finished manifest has no owner, hence no heartbeat.
+  if (saved_.owner.released) return clock_.now() + std::chrono::hours(1);
+  return std::max(last_save_ + file_.options().owner_timeout / 3, not_before_);
+}
+
+void ManifestKeeper::run() {
+  if (auto probed = file_.probe_conditions(saved()); !probed) {
+    log_.warn("the store's conditional writes could not be tried out", {{"error", probed.error().describe()}});
+  }
+  const MutexLock lock(mutex_);
+  while (!ending_ && !failure_) {
+    const SteadyTime now = clock_.now();
+    const bool behind = durable_ < submitted_;
+    const bool due = behind ? now >= not_before_ : now >= next_heartbeat();
+    if (due) {
+      save_once(/*released=*/next_.complete);
+    } else {
+      clock_.wait_until(changed_, mutex_, behind ? not_before_ : next_heartbeat());
+    }
+  }
+  // Goodbye, so that the next run need not wait. One try: what does not work now is found out by the heartbeat's age.
+  if (!failure_ && (!saved_.owner.released || durable_ < submitted_)) save_once(/*released=*/true);
+}
+
+/// Writes `next_` without the lock, so that nobody who submits waits for a store.
+void ManifestKeeper::save_once(bool released) {
+  Manifest writing = next_;
+  const std::uint64_t holds = submitted_;
+  mutex_.unlock();
+  auto saved = file_.save(writing, released);
+  mutex_.lock();
+  next_.generation = writing.generation;
+  last_save_ = clock_.now();
+  if (saved) {
+    saved_ = std::move(writing);
+    durable_ = holds;
+    last_error_.reset();
+    backoff_.reset();
+    not_before_ = last_save_;
+  } else if (saved.error().is_retryable()) {
+    if (!last_error_) log_.warn("the manifest could not be saved; trying again", {{"error", saved.error().describe()}});
+    not_before_ = last_save_ + backoff_.next(saved.error().retry_after());
+    last_error_ = std::move(saved).error();
+  } else {
+    failure_ = std::move(saved).error();
+    log_.error("the manifest is lost to this run", {{"error", failure_->describe()}});
+    on_failure_(*failure_);
+  }
+  changed_.notify_all();
+}
+
+void ManifestKeeper::submit(const std::vector<LanePosition>& positions, bool complete) {
+  const MutexLock lock(mutex_);
+  for (const LanePosition& position : positions) {
+    const auto at = std::ranges::lower_bound(next_.positions, position.lane, {}, &LanePosition::lane);
+    if (at != next_.positions.end() && at->lane == position.lane) {
+      *at = position;
+    } else {
+      next_.positions.insert(at, position);
+    }
+  }
+  next_.complete = complete;
+  ++submitted_;
+  not_before_ = std::min(not_before_, clock_.now());  // a failed save is tried again on the next tick
+  changed_.notify_all();
+}
+
+Result<void> ManifestKeeper::flush() {
+  const MutexLock lock(mutex_);
+  const SteadyTime deadline = clock_.now() + 2 * file_.options().timeout;
+  while (durable_ < submitted_ && !failure_ && !ending_ && clock_.now() < deadline) {
+    clock_.wait_until(changed_, mutex_, deadline);
+  }
+  if (failure_) return fail(*failure_);
+  if (durable_ == submitted_) return {};
+  return fail(
+      Error::fatal(ErrorCode::not_durable,
+                   fmt::format("the last positions could not be saved to {} in time: {}. They are replayed by the "
+                               "next run; nothing is lost",
+                               file_.options().url, last_error_ ? last_error_->message() : "no answer yet")));
+}
+
+void ManifestKeeper::release() {
+  {
+    const MutexLock lock(mutex_);
+    ending_ = true;
+    changed_.notify_all();
+  }
+  thread_.join();
+}
+
+std::optional<Error> ManifestKeeper::failure() const {
+  const MutexLock lock(mutex_);
+  return failure_;
+}
+
+Manifest ManifestKeeper::saved() const {
+  const MutexLock lock(mutex_);
+  return saved_;
+}
+
+}  // namespace millrace::s3_source

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// ManifestKeeper: saves positions on an I/O thread of its own, the latest winning, and keeps the heartbeat. The control
+// thread hands over and never waits, flush() excepted.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "connectors/s3/manifest_file.h"
+#include "millrace/base/sync.h"
+
+namespace millrace::s3_source {
+
+class ManifestKeeper {
+ public:
+  /// `first` is what claim() wrote: the manifest as it stands. `on_failure` is called once, on the keeper's thread,
+  /// when the manifest is lost to this run.
+  ManifestKeeper(ManifestFile& file, Manifest first, Clock& clock, Random& random, Logger log,
+                 std::function<void(const Error&)> on_failure);
+  ~ManifestKeeper();
+  ManifestKeeper(const ManifestKeeper&) = delete;
+  ManifestKeeper& operator=(const ManifestKeeper&) = delete;
+
+  void start();
+  /// Positions that moved, to be saved soon; `complete` when nothing is left to commit. A finished backfill needs no
+  /// owner, so its last save also says goodbye.
+  void submit(const std::vector<LanePosition>& positions, bool complete);
+  /// Waits until everything submitted is durable. Fails (not_durable) when that does not come about within twice
+  /// checkpoint.timeout, or with what ended the keeper.
+  [[nodiscard]] Result<void> flush();
+  /// Says goodbye in the manifest, if it is still ours, and ends the thread. At most one more try of one save.
+  void release();
+
+  /// Set for good when the manifest is lost (fenced, or an error that will not pass). Any thread.
+  [[nodiscard]] std::optional<Error> failure() const;
+  /// A copy of what is saved. Any thread.
+  [[nodiscard]] Manifest saved() const;
+
+ private:
+  void run();
+  void save_once(bool released) MILLRACE_REQUIRES(mutex_);
+  [[nodiscard]] SteadyTime next_heartbeat() const MILLRACE_REQUIRES(mutex_);
+
+  ManifestFile& file_;
+  Clock& clock_;
+  const Logger log_;
+  const std::function<void(const Error&)> on_failure_;
+
+  mutable Mutex mutex_;
+  CondVar changed_;
+  Manifest next_ MILLRACE_GUARDED_BY(mutex_);  // what the next save writes
+  Manifest saved_ MILLRACE_GUARDED_BY(mutex_);
+  std::uint64_t submitted_ MILLRACE_GUARDED_BY(mutex_) = 0;
+  std::uint64_t durable_ MILLRACE_GUARDED_BY(mutex_) = 0;  // submissions that a save holds
+  Backoff backoff_ MILLRACE_GUARDED_BY(mutex_);
+  SteadyTime last_save_ MILLRACE_GUARDED_BY(mutex_);
+  SteadyTime not_before_ MILLRACE_GUARDED_BY(mutex_);  // after a failed save
+  std::optional<Error> last_error_ MILLRACE_GUARDED_BY(mutex_);
+  std::optional<Error> failure_ MILLRACE_GUARDED_BY(mutex_);
+  bool ending_ MILLRACE_GUARDED_BY(mutex_) = false;
+  Thread thread_;
+};
+
+}  // namespace millrace::s3_source

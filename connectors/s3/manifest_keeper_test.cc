@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// ManifestKeeper: nothing waits for a store but flush, the latest state wins, heartbeats go on, goodbye is said.
+#include "connectors/s3/manifest_keeper.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "connectors/s3/log_capture.h"
+#include "millrace/testing/faulty_store.h"
+#include "millrace/testing/manual_clock.h"
+#include "millrace/testing/memory_store.h"
+
+namespace millrace::s3_source {
+namespace {
+
+using millrace::testing::Fault;
+using millrace::testing::FaultyStore;
+using millrace::testing::ManualClock;
+using millrace::testing::MemoryStore;
+using millrace::testing::StoreOp;
+
+constexpr const char* kKey = "ck/manifest.json";
+
+class ManifestKeeperTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    Owner self;
+    self.id = "me";
+    file = std::make_unique<ManifestFile>(store, ManifestFile::Options{.key = kKey, .url = "s3://b/m"}, self, clock,
+                                          Random::system(), Logger(log, "s3"), stop);
+    ASSERT_TRUE(file->acquire());
+    Manifest first;
+    first.lanes = 2;
+    ASSERT_TRUE(file->save(first, false));
+    keeper = std::make_unique<ManifestKeeper>(*file, first, clock, Random::system(), Logger(log, "s3"),
+                                              [this](const Error& error) { lost.push_back(error.code()); });
+  }
+  Manifest stored() { return *parse_manifest(memory->contents().at(kKey)); }
+  static std::vector<LanePosition> at(std::uint64_t lane, std::int64_t watermark) {
+    return {{lane, Watermark(watermark), "k", "e", 1}};
+  }
+  std::size_t saves() { return memory->count(StoreOp::put); }
+
+  ManualClock clock;
+  std::shared_ptr<MemoryStore> memory = std::make_shared<MemoryStore>(MemoryStore::Options{.clock = &clock});
+  std::shared_ptr<FaultyStore> store = std::make_shared<FaultyStore>(memory, clock);
+  std::shared_ptr<LogCapture> log = std::make_shared<LogCapture>();
+  StopSignal stop;
+  std::unique_ptr<ManifestFile> file;
+  std::vector<ErrorCode> lost;
+  std::unique_ptr<ManifestKeeper> keeper;
+};
+
+TEST_F(ManifestKeeperTest, FlushMakesWhatWasSubmittedDurable) {
+  keeper->start();
+  keeper->submit(at(1, 5), false);
+  keeper->submit(at(0, 7), false);
+  keeper->submit(at(1, 6), false);
+  ASSERT_TRUE(keeper->flush());
+  const Manifest manifest = stored();
+  ASSERT_EQ(manifest.positions.size(), 2U);
+  EXPECT_EQ(manifest.position(0)->watermark, Watermark(7));
+  EXPECT_EQ(manifest.position(1)->watermark, Watermark(6));
+  EXPECT_EQ(keeper->saved().positions, manifest.positions);
+}
+
+TEST_F(ManifestKeeperTest, SubmittingNeverWaitsAndTheLatestStateWins) {
+  store->add({.op = StoreOp::put, .nth = 1, .hang = true});  // the keeper's first call: its probe
+  keeper->start();
+  while (store->hanging() == 0) {
+  }
+  for (int i = 1; i <= 100; ++i) keeper->submit(at(0, i), false);
+  const std::size_t before = saves();
+  store->release();
+  ASSERT_TRUE(keeper->flush());
+  EXPECT_EQ(stored().position(0)->watermark, Watermark(100));
+  EXPECT_LE(saves() - before, 3U) << "the probe and one save, or two";
+}
+
+TEST_F(ManifestKeeperTest, AFailedSaveIsTriedAgainOnTheNextTick) {
+  keeper->start();
+  keeper->submit(at(0, 1), false);
+  ASSERT_TRUE(keeper->flush());
+  store->add({.op = StoreOp::put, .error = Error::retryable(ErrorCode::timeout, "10 s without an answer")});
+  const std::uint64_t hits = store->hits();
+  keeper->submit(at(0, 2), false);
+  while (store->hits() == hits) {
+  }
+  clock.wait_for_sleepers(1);
+  EXPECT_EQ(stored().position(0)->watermark, Watermark(1)) << "an old manifest costs replay, never loss";
+  keeper->submit(at(0, 3), false);  // the tick; no time has passed
+  ASSERT_TRUE(keeper->flush());
+  EXPECT_EQ(stored().position(0)->watermark, Watermark(3));
+  EXPECT_EQ(log->count("could not be saved; trying again"), 1U);
+  EXPECT_TRUE(lost.empty());
+}
+
+TEST_F(ManifestKeeperTest, INV2_AFlushThatDoesNotComeAboutSaysSo) {
+  store->add({.op = StoreOp::put, .times = Fault::kAlways, .error = Error::retryable(ErrorCode::unavailable, "503")});
+  keeper->start();
+  keeper->submit(at(0, 1), false);
+  Result<void> flushed;
+  Atomic<bool> done{false};
+  Thread flushing("control", [&] {
+    flushed = keeper->flush();
+    done.store(true);
+  });
+  while (!done.load()) clock.advance(std::chrono::seconds(1));
+  flushing.join();
+  ASSERT_FALSE(flushed);
+  EXPECT_EQ(flushed.error().code(), ErrorCode::not_durable);
+  EXPECT_NE(flushed.error().message().find("503"), std::string::npos);
+}
+
+TEST_F(ManifestKeeperTest, TheHeartbeatGoesOnWithoutCommits) {
+  keeper->start();
+  const UnixMicros before = stored().owner.heartbeat;
+  clock.wait_for_sleepers(1);
+  clock.advance(std::chrono::seconds(10));  // a third of owner_timeout
+  while (stored().owner.heartbeat == before) {
+  }
+  EXPECT_EQ(stored().owner.heartbeat, before + 10'000'000);
+}
+
+TEST_F(ManifestKeeperTest, GoodbyeIsSaidOnce) {
+  keeper->start();
+  keeper->submit(at(0, 1), false);
+  keeper->release();
+  EXPECT_TRUE(stored().owner.released);
+  EXPECT_EQ(stored().position(0)->watermark, Watermark(1));
+  const std::size_t before = saves();
+  keeper->release();
+  keeper.reset();
+  EXPECT_EQ(saves(), before);
+}
+
+TEST_F(ManifestKeeperTest, TheLastSaveOfAFinishedBackfillIsItsGoodbye) {
+  keeper->start();
+  keeper->submit(at(0, 1), true);
+  ASSERT_TRUE(keeper->flush());
+  EXPECT_TRUE(stored().complete);
+  EXPECT_TRUE(stored().owner.released);
+  const std::size_t before = saves();
+  keeper->release();
+  EXPECT_EQ(saves(), before);
+}
+
+TEST_F(ManifestKeeperTest, F12_AFencedKeeperTellsAtOnceAndWritesNoMore) {
+  keeper->start();
+  keeper->submit(at(0, 1), false);
+  ASSERT_TRUE(keeper->flush());
+  Manifest theirs = stored();
+  theirs.owner.id = "them";
+  memory->set(kKey, to_json(theirs));
+  keeper->submit(at(0, 2), false);
+  const auto flushed = keeper->flush();
+  ASSERT_FALSE(flushed);
+  EXPECT_EQ(flushed.error().code(), ErrorCode::fenced);
+  keeper->release();
+  EXPECT_EQ(lost, std::vector{ErrorCode::fenced});
+  EXPECT_EQ(stored().owner.id, "them") << "not even a goodbye";
+  EXPECT_EQ(keeper->failure()->code(), ErrorCode::fenced);
+}
+
+}  // namespace
+}  // namespace millrace::s3_source

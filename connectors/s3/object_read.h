@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// ObjectRead: one ranged read of one object on its way, over as many tries as it takes. Belongs to the fetch loop's
+// thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "connectors/s3/retry_policy.h"
+#include "millrace/base/bytes.h"
+#include "millrace/base/error.h"
+#include "millrace/store/object_store.h"
+
+namespace millrace::s3_source {
+
+struct ObjectRead {
+  ObjectRead(const RetryPolicy& retry, Random& random) : tries(retry, random) {}
+
+  std::uint64_t lane = 0;
+  std::uint64_t ordinal = 0;
+  std::uint64_t offset = 0;
+  std::size_t length = 0;
+  bool last = false;
+
+  ByteChunk chunk;
+  std::size_t charge = 0;
+  std::size_t received = 0;  // good bytes at the front of the chunk
+  enum class State { in_flight, waiting, done, failed } state = State::waiting;
+  Tries tries;
+  SteadyTime retry_at{};
+  std::shared_ptr<ReadHandle> handle;
+  ReadInfo info;
+  std::optional<Error> error;
+};
+
+}  // namespace millrace::s3_source

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "connectors/s3/options.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <utility>
+
+#include "millrace/framing/formats.h"
+
+namespace millrace {
+
+template <>
+struct EnumNames<ObjectCodec> {
+  static constexpr std::array<std::pair<std::string_view, ObjectCodec>, 4> names{{{"auto", ObjectCodec::auto_detect},
+                                                                                  {"none", ObjectCodec::none},
+                                                                                  {"gzip", ObjectCodec::gzip},
+                                                                                  {"zstd", ObjectCodec::zstd}}};
+};
+template <>
+struct EnumNames<OnEmpty> {
+  static constexpr std::array<std::pair<std::string_view, OnEmpty>, 2> names{
+      {{"warn", OnEmpty::warn}, {"fail", OnEmpty::fail}}};
+};
+template <>
+struct EnumNames<OnArchived> {
+  static constexpr std::array<std::pair<std::string_view, OnArchived>, 2> names{
+      {{"fail", OnArchived::fail}, {"skip", OnArchived::skip}}};
+};
+template <>
+struct EnumNames<Frozen> {
+  static constexpr std::array<std::pair<std::string_view, Frozen>, 2> names{
+      {{"below", Frozen::below}, {"strict", Frozen::strict}}};
+};
+
+namespace s3_source {
+namespace {
+
+// How long a store that throttles or cannot be reached is given once it has worked, unless `retry_timeout` says
+// otherwise.
+constexpr Duration kPatience = std::chrono::minutes(3);
+
+Schema<S3SourceOptions::Checkpoint> checkpoint_schema() {
+  using Checkpoint = S3SourceOptions::Checkpoint;
+  Schema<Checkpoint> s("checkpoint", "Where progress is kept.");
+  s.required("url", &Checkpoint::url,
+             "The manifest object that holds the progress. Never under the source's own prefix: it would be listed as "
+             "input.",
+             {.example = "s3://my-bucket/_checkpoints/exports.json"});
+  s.optional("store", &Checkpoint::store,
+             "Store options for the manifest, as under `store`. Empty, and the same scheme and bucket as `url`: those "
+             "of the source.");
+  s.optional("timeout", &Checkpoint::timeout,
+             "Longest time of one read or write of the manifest. A save that fails is tried again on the next commit "
+             "tick.",
+             {.min = 0.1, .max = 3600});
+  s.optional("owner_timeout", &Checkpoint::owner_timeout,
+             "How old the heartbeat of another run must be before its manifest is taken over.",
+             {.min = 1, .max = 86400});
+  return s;
+}
+
+Schema<S3SourceOptions> source_schema() {
+  using Options = S3SourceOptions;
+  Schema<Options> s("s3",
+                    "A bounded backfill: reads every record of every object under a prefix of s3:// or file://, keeps "
+                    "its progress in a manifest, and ends by itself.");
+  s.required("url", &Options::url,
+             "Bucket and prefix to read. The prefix is a string, not a folder: `logs` also matches `logs-2/x`, `logs/` "
+             "does not.",
+             {.example = "s3://my-bucket/exports/2026-07/"});
+  s.optional("lanes", &Options::lanes,
+             "Worker lanes. The sorted listing is dealt round-robin over them and each reads its objects one after the "
+             "other, so this bounds how many threads can work. Fixed for the life of a checkpoint.",
+             {.min = 1, .max = kMaxLanes});
+  s.optional("format", &Options::format,
+             "How records are framed. ndjson: one a line; blank lines are none; a last line needs no newline.");
+  s.optional(
+      "compression", &Options::compression,
+      "auto: by the object's extension (.gz .gzip .zst .zstd) or its Content-Encoding, checked against its first "
+      "bytes. The others hold for every object; none takes the stored bytes as they are.");
+  s.nested("checkpoint", &Options::checkpoint, checkpoint_schema(), "Where progress is kept.", true);
+  s.optional("prefetch_bytes", &Options::prefetch_bytes,
+             "Read ahead of each lane. The lanes share one budget of lanes x prefetch_bytes; those that have nothing "
+             "left to fetch lend theirs.",
+             {.min = 1});
+  s.optional("chunk_bytes", &Options::chunk_bytes,
+             "Target size of one buffered chunk. A ranged read of a large object asks for up to four chunks at once, "
+             "as the store likes it.",
+             {.min = 1, .max = double(std::uint64_t{1} << 30U)});
+  s.optional("max_record_bytes", &Options::max_record_bytes,
+             "Longest record, in decoded bytes; a longer one fails the run, naming object and line.",
+             {.min = 1, .max = double(std::uint64_t{1} << 31U)});
+  s.optional("requests_in_flight", &Options::requests_in_flight, "Most reads under way at once, over all lanes.",
+             {.min = 1, .max = kMaxRequestsInFlight});
+  s.optional("include", &Options::include,
+             "Globs on the key below the prefix; an object must match one. `*` stops at a slash, `**` does not, "
+             "`**/` also matches nothing. Empty: all.",
+             {.example = "[\"**/*.ndjson.gz\"]"});
+  s.optional("exclude", &Options::exclude, "Globs as for include; what matches one is left out.",
+             {.example = "[\"**/_tmp/**\"]"});
+  s.optional("start_after", &Options::start_after, "Only keys that sort behind this whole key are listed.",
+             {.example = "exports/2026-07/part-0100"});
+  s.optional("on_empty", &Options::on_empty, "What it means when no object is left to read: warn, or fail the run.");
+  s.optional("on_archived", &Options::on_archived,
+             "Objects in an archive class that are not restored: fail before any data moves, or skip and report them.");
+  s.optional("frozen", &Options::frozen,
+             "below: keys may appear or vanish behind every committed position. strict: any change of the listing "
+             "between runs fails.");
+  s.optional("zstd_window_log_max", &Options::zstd_window_log_max,
+             "Largest zstd window, as a power of two, that is accepted; bounds the decoder's memory per lane.",
+             {.min = 10, .max = 31});
+  s.optional("name", &Options::name,
+             "Name of this source in its records' origin ({topic} of a sink's path). Empty: s3- and eight hex digits "
+             "of a hash of what identifies the source.");
+  s.optional("store", &Options::store,
+             "Store options: region, endpoint, credentials, timeouts ... The bucket comes from `url`.",
+             {.example = "{region: eu-west-2}"});
+  s.check([](const Options& options, const ConfigSection& at, ConfigProblems& problems) {
+    check(options, at.path(), at.where(), problems);
+  });
+  return s;
+}
+
+/// Adds problems, each with the path of its key.
+class Findings {
+ public:
+  Findings(const std::string& path, const std::string& where, ConfigProblems& problems)
+      : prefix_(path.empty() ? "" : path + "."), where_(where), problems_(problems) {}
+  void add(std::string_view key, std::string_view text) {
+    problems_.add(where_, fmt::format("{}{}: {}", prefix_, key, text));
+  }
+  template <class T>
+  std::optional<T> take(std::string_view key, Result<T> result) {
+    if (result) return *std::move(result);
+    add(key, result.error().message());
+    return std::nullopt;
+  }
+  void in_range(std::string_view key, std::uint64_t value, std::uint64_t least, std::uint64_t most) {
+    if (value < least || value > most) add(key, fmt::format("{} is not in {} to {}", value, least, most));
+  }
+
+ private:
+  const std::string prefix_;
+  const std::string& where_;
+  ConfigProblems& problems_;
+};
+
+void check_ranges(const S3SourceOptions& options, Findings& findings) {
+  // The schema checks these for YAML already; options made in code meet them here.
+  findings.in_range("lanes", options.lanes, 1, kMaxLanes);
+  findings.in_range("requests_in_flight", options.requests_in_flight, 1, kMaxRequestsInFlight);
+  findings.in_range("chunk_bytes", options.chunk_bytes.bytes, 1, std::uint64_t{1} << 30U);
+  findings.in_range("max_record_bytes", options.max_record_bytes.bytes, 1, std::uint64_t{1} << 31U);
+  findings.in_range("zstd_window_log_max", static_cast<std::uint64_t>(options.zstd_window_log_max), 10, 31);
+  if (options.checkpoint.timeout <= Duration::zero()) findings.add("checkpoint.timeout", "must be longer than nothing");
+  if (options.checkpoint.owner_timeout <= Duration::zero()) {
+    findings.add("checkpoint.owner_timeout", "must be longer than nothing");
+  }
+  if (options.prefetch_bytes < options.chunk_bytes) {
+    findings.add("prefetch_bytes", fmt::format("{} is less than one chunk (chunk_bytes: {})",
+                                               to_string(options.prefetch_bytes), to_string(options.chunk_bytes)));
+  }
+  if (options.lanes > 0 && options.prefetch_bytes.bytes > UINT64_MAX / 2 / options.lanes) {
+    findings.add("prefetch_bytes", fmt::format("{} for each of {} lanes is more than any machine has",
+                                               to_string(options.prefetch_bytes), options.lanes));
+  }
+}
+
+void check_urls(const std::optional<StoreUrl>& url, const std::optional<StoreUrl>& checkpoint, Findings& findings) {
+  if (!checkpoint) return;
+  if (checkpoint->key.empty() || checkpoint->key.ends_with('/')) {
+    findings.add("checkpoint.url",
+                 fmt::format("{} names no object; give the manifest's own key, such as {}{}backfill.json",
+                             checkpoint->to_string(), checkpoint->to_string(),
+                             checkpoint->to_string().ends_with('/') ? "" : "/"));
+  } else if (url && url->same_store(*checkpoint) && checkpoint->key.starts_with(url->key)) {
+    findings.add("checkpoint.url",
+                 fmt::format("{} lies under the source's own prefix {} and would be listed as input; keep the manifest "
+                             "elsewhere, in another folder or bucket",
+                             checkpoint->to_string(), url->to_string()));
+  }
+}
+
+std::string_view name_of(ObjectCodec codec) {
+  for (const auto& [name, value] : EnumNames<ObjectCodec>::names) {
+    if (value == codec) return name;
+  }
+  return "auto";
+}
+
+/// Everything that check() judges, made on the way.
+Settings examine(S3SourceOptions options, Findings& findings) {
+  Settings settings;
+  check_ranges(options, findings);
+  auto url = findings.take("url", StoreUrl::parse(options.url));
+  auto checkpoint_url = findings.take("checkpoint.url", StoreUrl::parse(options.checkpoint.url));
+  check_urls(url, checkpoint_url, findings);
+  auto store = findings.take("store", StoreOptions::parse(options.store));
+  auto checkpoint_store = findings.take("checkpoint.store", StoreOptions::parse(options.checkpoint.store));
+  auto filter = KeyFilter::make(options.include, options.exclude);
+  if (!filter) findings.add("include and exclude", filter.error().message());
+  settings.framer = framer_of_format(options.format);
+  if (settings.framer == nullptr) {
+    std::string known;
+    for (const std::string_view format : framed_formats())
+      known += fmt::format("{}{}", known.empty() ? "" : ", ", format);
+    findings.add("format", fmt::format("'{}' is not a format; known: {}", options.format, known));
+  }
+  if (!url || !checkpoint_url || !store || !checkpoint_store || !filter) return settings;
+
+  settings.one_store = checkpoint_store->empty() && url->same_store(*checkpoint_url);
+  settings.store = *std::move(store);
+  settings.checkpoint_store = settings.one_store ? settings.store : *std::move(checkpoint_store);
+  settings.filter = *std::move(filter);
+  settings.identity = {url->to_string(), options.format,  std::string(name_of(options.compression)),
+                       options.include,  options.exclude, options.start_after};
+  settings.name = options.name.empty() ? settings.identity.default_name() : options.name;
+  settings.url = *std::move(url);
+  settings.checkpoint_url = *std::move(checkpoint_url);
+  settings.given = std::move(options);
+  return settings;
+}
+
+RetryPolicy retry_policy(const StoreOptions& store) {
+  RetryPolicy policy;
+  policy.patience = kPatience;
+  if (store.has("max_retries")) {
+    const std::string_view text = store.get("max_retries");
+    std::from_chars(text.data(), text.data() + text.size(), policy.tries);
+    ++policy.tries;  // the first try is none again
+  }
+  if (store.has("retry_timeout")) {
+    if (const auto patience = parse_duration(store.get("retry_timeout"))) policy.patience = *patience;
+  }
+  return policy;
+}
+
+}  // namespace
+
+void check(const S3SourceOptions& options, const std::string& path, const std::string& where,
+           ConfigProblems& problems) {
+  Findings findings(path, where, problems);
+  (void)examine(options, findings);
+}
+
+Result<Settings> settle(S3SourceOptions options) {
+  ConfigProblems problems;
+  const std::string path = "source.s3";
+  const std::string where;
+  Findings findings(path, where, problems);
+  Settings settings = examine(std::move(options), findings);
+  MILLRACE_TRY(problems.result());
+  settings.retry = retry_policy(settings.store);
+  return settings;
+}
+
+}  // namespace s3_source
+
+const Schema<S3SourceOptions>& S3Source::schema() {
+  static const Schema<S3SourceOptions> schema = s3_source::source_schema();
+  return schema;
+}
+
+}  // namespace millrace

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+// Options of the S3 source: the seed's keys with their defaults, what is refused and how it is said.
+#include "connectors/s3/options.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <map>
+#include <string>
+
+#include "millrace/config/config.h"
+
+namespace millrace::s3_source {
+namespace {
+
+ConfigSection section(const std::string& body) {
+  std::string yaml = "source:\n  s3:\n";
+  std::size_t begin = 0;
+  while (begin < body.size()) {
+    const std::size_t end = std::min(body.find('\n', begin), body.size());
+    yaml += "    " + body.substr(begin, end - begin) + "\n";
+    begin = end + 1;
+  }
+  const auto config = Config::parse(yaml, "test.yaml", [](std::string_view) { return std::nullopt; });
+  EXPECT_TRUE(config) << config.error().message();
+  return config->section("source.s3");
+}
+std::string problem(const std::string& body) {
+  const auto options = S3Source::schema().parse(section(body));
+  if (options) return "accepted";
+  EXPECT_EQ(options.error().code(), ErrorCode::config);
+  return options.error().message();
+}
+constexpr const char* kLeast = "url: s3://b/in/\ncheckpoint: {url: \"s3://b/ck.json\"}\n";
+
+TEST(S3SourceOptions, EveryKeyOfTheSeedHasItsDefault) {
+  const auto options = S3Source::schema().parse(section(kLeast));
+  ASSERT_TRUE(options) << options.error().message();
+  EXPECT_EQ(options->lanes, 4U);
+  EXPECT_EQ(options->format, "ndjson");
+  EXPECT_EQ(options->compression, ObjectCodec::auto_detect);
+  EXPECT_TRUE(options->checkpoint.store.empty());
+  EXPECT_EQ(options->checkpoint.timeout, std::chrono::seconds(10));
+  EXPECT_EQ(options->checkpoint.owner_timeout, std::chrono::seconds(30));
+  EXPECT_EQ(options->prefetch_bytes.bytes, 8'388'608U);
+  EXPECT_EQ(options->chunk_bytes.bytes, 524'288U);
+  EXPECT_EQ(options->max_record_bytes.bytes, 67'108'864U);
+  EXPECT_EQ(options->requests_in_flight, 64U);
+  EXPECT_EQ(options->on_empty, OnEmpty::warn);
+  EXPECT_EQ(options->on_archived, OnArchived::fail);
+  EXPECT_EQ(options->frozen, Frozen::below);
+  EXPECT_EQ(options->zstd_window_log_max, 27);
+  EXPECT_TRUE(options->store.empty());
+}
+
+TEST(S3SourceOptions, EveryKeyIsRead) {
+  const auto options = S3Source::schema().parse(section(R"(url: file:///data/in/
+lanes: 2
+format: ndjson
+compression: zstd
+checkpoint: {url: "s3://b/ck.json", store: {region: eu-west-2}, timeout: 3s, owner_timeout: 1m}
+prefetch_bytes: 4MiB
+chunk_bytes: 256KiB
+max_record_bytes: 1MiB
+requests_in_flight: 8
+include: ["*.zst"]
+exclude: ["tmp*"]
+start_after: data/in/b
+on_empty: fail
+on_archived: skip
+frozen: strict
+zstd_window_log_max: 31
+name: exports
+store: {})"));
+  ASSERT_TRUE(options) << options.error().message();
+  EXPECT_EQ(options->compression, ObjectCodec::zstd);
+  EXPECT_EQ(options->checkpoint.store, (std::map<std::string, std::string>{{"region", "eu-west-2"}}));
+  EXPECT_EQ(options->checkpoint.owner_timeout, std::chrono::minutes(1));
+  EXPECT_EQ(options->chunk_bytes.bytes, 262'144U);
+  EXPECT_EQ(options->include, std::vector<std::string>{"*.zst"});
+  EXPECT_EQ(options->frozen, Frozen::strict);
+  EXPECT_EQ(options->name, "exports");
+}
+
+TEST(S3SourceOptions, UnknownAndMissingKeysAreNamedWithTheirPlace) {
+  EXPECT_NE(problem(std::string(kLeast) + "lane: 3").find("test.yaml:5:5"), std::string::npos)
+      << problem(std::string(kLeast) + "lane: 3");
+  EXPECT_NE(problem(std::string(kLeast) + "lane: 3").find("source.s3.lane"), std::string::npos);
+  EXPECT_NE(problem(std::string(kLeast) + "lane: 3").find("lanes"), std::string::npos);
+  EXPECT_NE(problem("url: s3://b/in/").find("checkpoint"), std::string::npos);
+  EXPECT_NE(problem("checkpoint: {url: \"s3://b/c\"}").find("url"), std::string::npos);
+  EXPECT_NE(problem(std::string(kLeast) + "lanes: 0").find("lanes"), std::string::npos);
+  EXPECT_NE(problem(std::string(kLeast) + "lanes: 4097").find("4096"), std::string::npos);
+}
+
+TEST(S3SourceOptions, TheManifestMayNotLieUnderThePrefix) {
+  EXPECT_NE(problem("url: s3://b/in/\ncheckpoint: {url: \"s3://b/in/ck.json\"}").find("under the source's own prefix"),
+            std::string::npos);
+  // A prefix is a string.
+  EXPECT_NE(problem("url: s3://b/in\ncheckpoint: {url: \"s3://b/in-checkpoints/ck.json\"}")
+                .find("under the source's own prefix"),
+            std::string::npos);
+  EXPECT_NE(problem("url: s3://b/\ncheckpoint: {url: \"s3://b/ck.json\"}").find("under the source's own prefix"),
+            std::string::npos);
+  EXPECT_EQ(problem("url: s3://b/in/\ncheckpoint: {url: \"s3://other/in/ck.json\"}"), "accepted");
+  EXPECT_EQ(problem("url: s3://b/in/\ncheckpoint: {url: \"file:///in/ck.json\"}"), "accepted");
+  EXPECT_NE(problem("url: s3://b/in/\ncheckpoint: {url: \"s3://b/ck/\"}").find("names no object"), std::string::npos);
+}
+
+TEST(S3SourceOptions, BucketKeysAndUnknownOnesInStoreAreRefusedByName) {
+  for (const char* key : {"bucket", "aws_bucket", "Bucket_Name", "AWS-BUCKET"}) {
+    EXPECT_NE(problem(std::string(kLeast) + "store: {" + key + ": x}").find("source.s3.store"), std::string::npos)
+        << key;
+  }
+  EXPECT_NE(problem(std::string(kLeast) + "store: {reigon: x}").find("region"), std::string::npos);
+}
+
+TEST(S3SourceOptions, KeysThatContradictEachOther) {
+  EXPECT_NE(problem(std::string(kLeast) + "prefetch_bytes: 1KiB").find("less than one chunk"), std::string::npos);
+  EXPECT_NE(problem(std::string(kLeast) + "chunk_bytes: 0").find("chunk_bytes"), std::string::npos);
+  EXPECT_NE(problem(std::string(kLeast) + "format: csv").find("known: ndjson"), std::string::npos);
+  EXPECT_NE(problem(std::string(kLeast) + "include: [\"[\"]").find("without a ]"), std::string::npos);
+  EXPECT_NE(problem("url: memory://x\ncheckpoint: {url: \"s3://b/c\"}").find("source.s3.url"), std::string::npos);
+}
+
+TEST(S3SourceOptions, AllProblemsAreToldTogether) {
+  const std::string text =
+      problem("url: s3://b/in/\ncheckpoint: {url: \"s3://b/in/c\"}\nformat: csv\nprefetch_bytes: 1KiB");
+  for (const char* part : {"checkpoint.url", "format", "prefetch_bytes"})
+    EXPECT_NE(text.find(part), std::string::npos) << part;
+}
+
+TEST(S3SourceOptions, OptionsMadeInCodeMeetTheSameRules) {
+  S3SourceOptions options;
+  options.url = "s3://b/in/";
+  options.checkpoint.url = "s3://b/ck.json";
+  EXPECT_TRUE(settle(options));
+  for (const auto& change : std::vector<std::function<void(S3SourceOptions&)>>{
+           [](auto& o) { o.lanes = 0; }, [](auto& o) { o.lanes = 5000; }, [](auto& o) { o.requests_in_flight = 0; },
+           [](auto& o) { o.chunk_bytes = {0}; }, [](auto& o) { o.zstd_window_log_max = 32; },
+           [](auto& o) { o.zstd_window_log_max = -1; }, [](auto& o) { o.checkpoint.timeout = Duration(0); },
+           [](auto& o) { o.prefetch_bytes = {UINT64_MAX / 4}; }, [](auto& o) { o.url.clear(); }}) {
+    S3SourceOptions changed = options;
+    change(changed);
+    const auto settings = settle(changed);
+    ASSERT_FALSE(settings);
+    EXPECT_EQ(settings.error().code(), ErrorCode::config);
+  }
+}
+
+TEST(S3SourceOptions, TheSourcesStoreOptionsHoldForAManifestInTheSameBucket) {
+  S3SourceOptions options;
+  options.url = "s3://b/in/";
+  options.checkpoint.url = "s3://b/ck.json";
+  options.store = {{"region", "eu-west-2"}};
+  EXPECT_TRUE(settle(options)->one_store);
+  EXPECT_EQ(settle(options)->checkpoint_store.get("region"), "eu-west-2");
+  options.checkpoint.store = {{"region", "us-east-1"}};
+  EXPECT_FALSE(settle(options)->one_store);
+  EXPECT_EQ(settle(options)->checkpoint_store.get("region"), "us-east-1");
+  options.checkpoint = {.url = "s3://other/ck.json"};
+  EXPECT_FALSE(settle(options)->one_store);
+  EXPECT_FALSE(settle(options)->checkpoint_store.has("region"));
+}
+
+TEST(S3SourceOptions, TheNameComesFromTheIdentity) {
+  S3SourceOptions options;
+  options.url = "s3://b/in/";
+  options.checkpoint.url = "s3://b/ck.json";
+  const std::string name = settle(options)->name;
+  EXPECT_EQ(name.size(), 11U);
+  EXPECT_TRUE(name.starts_with("s3-"));
+  EXPECT_EQ(settle(options)->name, name);
+  options.lanes = 8;
+  options.checkpoint.url = "s3://b/other.json";
+  EXPECT_EQ(settle(options)->name, name) << "lanes and manifest do not identify the source";
+  options.url = "s3://b/in2/";
+  EXPECT_NE(settle(options)->name, name);
+  options.name = "mine";
+  EXPECT_EQ(settle(options)->name, "mine");
+}
+
+TEST(S3SourceOptions, StoreOptionsSayWhenToGiveUp) {
+  S3SourceOptions options;
+  options.url = "s3://b/in/";
+  options.checkpoint.url = "s3://b/ck.json";
+  EXPECT_EQ(settle(options)->retry.tries, 8);
+  EXPECT_EQ(settle(options)->retry.patience, std::chrono::minutes(3));
+  options.store = {{"max_retries", "2"}, {"retry_timeout", "5s"}};
+  EXPECT_EQ(settle(options)->retry.tries, 3);
+  EXPECT_EQ(settle(options)->retry.patience, std::chrono::seconds(5));
+}
+
+TEST(S3SourceOptions, TheDescriptionSaysEverythingForEachKey) {
+  for (const OptionDescription& option : S3Source::schema().description().options) {
+    EXPECT_FALSE(option.meaning.empty()) << option.name;
+    EXPECT_FALSE(option.type.empty()) << option.name;
+  }
+  EXPECT_EQ(S3Source::kind().name, "s3");
+  EXPECT_TRUE(S3Source::kind().validate(section(kLeast)));
+  EXPECT_FALSE(S3Source::kind().validate(section("url: s3://b/")));
+}
+
+}  // namespace
+}  // namespace millrace::s3_source

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "connectors/s3/preparation.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "connectors/s3/archived.h"
+
+namespace millrace::s3_source {
+
+bool all_complete(const std::vector<Position>& positions, const Listing& listing) {
+  const std::uint64_t lanes = positions.size();
+  for (std::uint64_t lane = 0; lane < lanes; ++lane) {
+    const std::uint64_t objects = listing.objects_of_lane(lane, lanes);
+    if (objects == 0) continue;
+    if (positions[lane].ordinal + 1 != objects || !positions[lane].object_complete()) return false;
+  }
+  return true;
+}
+
+Result<void> fits_lanes(std::uint64_t objects, std::uint64_t lanes) {
+  if ((objects + lanes - 1) / lanes <= kMaxObjectsPerLane) return {};
+  return fail(
+      Error::fatal(ErrorCode::limit, fmt::format("{} objects are more than {} for each of {} lanes: raise lanes",
+                                                 objects, kMaxObjectsPerLane, lanes)));
+}
+
+Preparation::Preparation(Parts parts)
+    : parts_(std::move(parts)),
+      lister_(*parts_.store,
+              {.url = parts_.settings->url.to_string(),
+               .prefix = parts_.settings->url.key,
+               .start_after = parts_.settings->given.start_after,
+               .filter = &parts_.settings->filter},
+              parts_.settings->retry, *parts_.clock, *parts_.random, parts_.log, *parts_.stop) {}
+
+Preparation::~Preparation() { stop(); }
+
+void Preparation::start() {
+  thread_ = Thread("s3-prepare", [this] {
+    auto result = run();
+    {
+      const MutexLock lock(mutex_);
+      result_ = std::move(result);
+      ended_ = true;
+    }
+    parts_.done();
+  });
+}
+
+std::optional<Result<Prepared>> Preparation::take() {
+  const MutexLock lock(mutex_);
+  return std::exchange(result_, std::nullopt);
+}
+
+void Preparation::stop() {
+  bool under_way = false;
+  {
+    const MutexLock lock(mutex_);
+    under_way = thread_.joinable() && !ended_;
+  }
+  parts_.stop->request();
+  // Nobody has been given a lane, so nobody else needs the store.
+  if (under_way) parts_.store->cancel_all();
+  thread_.join();
+}
+
+Result<Prepared> Preparation::run() {
+  // Whoever fails first ends the other: a wait for an owner, or ten minutes of pages.
+  Result<std::optional<Manifest>> manifest;
+  Thread acquiring("s3-manifest", [&] {
+    manifest = parts_.file->acquire();
+    if (!manifest) parts_.stop->request();
+  });
+  auto listing = list();
+  if (!listing) parts_.stop->request();
+  acquiring.join();
+  if (!manifest && manifest.error().code() != ErrorCode::cancelled) return fail(std::move(manifest).error());
+  if (!listing) return fail(std::move(listing).error());
+  if (!manifest) return fail(std::move(manifest).error());
+  auto prepared = deal(std::make_shared<const Listing>(*std::move(listing)), *std::move(manifest));
+  if (!prepared) return prepared;
+  if (!prepared->nothing_left) {
+    prepared->fetch->start();
+    MILLRACE_TRY(claim(*prepared));
+  }
+  return prepared;
+}
+
+Result<Listing> Preparation::list() {
+  MILLRACE_ASSIGN(Listing listing, lister_.run());
+  MILLRACE_TRY(look_over(listing));
+  return listing;
+}
+
+/// What a listing alone tells about the run to come.
+Result<void> Preparation::look_over(const Listing& listing) {
+  const S3SourceOptions& given = parts_.settings->given;
+  const std::string url = parts_.settings->url.to_string();
+  const ListingCounts& counts = listing.counts();
+  parts_.metrics.objects_listed.add(listing.size());
+  parts_.log.info("listed", {{"url", url},
+                             {"objects", fmt::format("{}", listing.size())},
+                             {"bytes", fmt::format("{}", listing.bytes())},
+                             {"keys", fmt::format("{}", counts.listed)},
+                             {"filtered", fmt::format("{}", counts.filtered)},
+                             {"markers", fmt::format("{}", counts.markers)},
+                             {"empty", fmt::format("{}", counts.empty)}});
+  if (listing.size() == 0) {
+    std::string message = fmt::format(
+        "no object to read under {}: {} keys listed, {} of them filtered out by include, "
+        "exclude and start_after",
+        url, counts.listed, counts.filtered);
+    if (given.on_empty == OnEmpty::fail) {
+      return fail(Error::fatal(ErrorCode::not_found,
+                               message + ". Check the url (a prefix is a string), or allow it with on_empty: warn"));
+    }
+    parts_.log.warn(message);
+  }
+  MILLRACE_TRY(fits_lanes(listing.size(), given.lanes));
+  if (const std::string siblings = sibling_prefixes(listing, parts_.settings->url.key); !siblings.empty()) {
+    parts_.log.warn(
+        "the prefix does not end in a slash, so it also takes what only begins like it; add the slash if the "
+        "folder alone is meant",
+        {{"url", url}, {"also", siblings}});
+  }
+  if (counts.archived > 0 && given.on_archived == OnArchived::fail) {
+    MILLRACE_TRY(check_archived(*parts_.store, listing, parts_.url_base, parts_.settings->retry,
+                                given.requests_in_flight, *parts_.clock, *parts_.random, *parts_.stop));
+  }
+  return {};
+}
+
+Result<Prepared> Preparation::deal(std::shared_ptr<const Listing> listing, std::optional<Manifest> manifest) {
+  const S3SourceOptions& given = parts_.settings->given;
+  Prepared prepared;
+  if (manifest) {
+    auto resume = validate(*manifest, parts_.settings->identity, given.lanes, given.frozen, listing);
+    if (!resume) {
+      return fail(std::move(resume).error().prefixed(fmt::format("manifest {}: ", parts_.file->options().url)));
+    }
+    prepared.resume = *std::move(resume);
+    prepared.manifest = *std::move(manifest);
+    prepared.resumed = !prepared.manifest.positions.empty();
+    if (!prepared.resume.listing_change.empty()) {
+      parts_.log.warn("the listing changed behind every committed position; going on with what is there now",
+                      {{"change", prepared.resume.listing_change}});
+    }
+    prepared.nothing_left =
+        prepared.manifest.complete && prepared.manifest.owner.released && prepared.resume.listing_change.empty();
+  } else {
+    prepared.resume = fresh_start(listing, given.lanes);
+    prepared.manifest.identity = parts_.settings->identity;
+    prepared.manifest.lanes = given.lanes;
+  }
+  prepared.manifest.listing = {listing->size(), listing->bytes(), listing->hash()};
+  prepared.manifest.complete = all_complete(prepared.resume.starts, *listing);
+  prepared.listing = std::move(listing);
+  prepared.fetch =
+      std::make_shared<FetchLoop>(parts_.store, prepared.listing, prepared.resume.starts,
+                                  FetchLoop::Options{.lanes = given.lanes,
+                                                     .prefetch_bytes = given.prefetch_bytes.bytes,
+                                                     .chunk_bytes = given.chunk_bytes.bytes,
+                                                     .requests_in_flight = given.requests_in_flight,
+                                                     .skip_archived = given.on_archived == OnArchived::skip,
+                                                     .retry = parts_.settings->retry,
+                                                     .url = parts_.url_base},
+                                  parts_.metrics, *parts_.clock, *parts_.random, parts_.log);
+  return prepared;
+}
+
+/// The first save: from here on the manifest is ours.
+Result<void> Preparation::claim(Prepared& prepared) {
+  Tries tries(parts_.settings->retry, *parts_.random);
+  while (true) {
+    auto saved = parts_.file->save(prepared.manifest, /*released=*/prepared.manifest.complete);
+    if (saved) return saved;
+    const auto wait = tries.next(saved.error(), parts_.clock->now());
+    if (!wait) return fail(std::move(saved).error().as(ErrorClass::fatal));
+    parts_.log.warn("the manifest could not be claimed; trying again", {{"error", saved.error().describe()}});
+    if (parts_.stop->wait(*parts_.clock, *wait)) return saved;
+  }
+}
+
+}  // namespace millrace::s3_source

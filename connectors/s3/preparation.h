@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// Preparation: everything between open and the first lane: listing and manifest (at the same time), validation, the
+// deal, and the claim of the manifest, while the first reads are already under way. On I/O threads of its own, so that
+// the control thread can stop it, show it and serve others meanwhile.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "connectors/s3/fetch_loop.h"
+#include "connectors/s3/lister.h"
+#include "connectors/s3/manifest_file.h"
+#include "connectors/s3/options.h"
+#include "connectors/s3/stop_signal.h"
+#include "connectors/s3/validate.h"
+
+namespace millrace::s3_source {
+
+/// Ready to hand out lanes.
+struct Prepared {
+  std::shared_ptr<const Listing> listing;
+  Resume resume;
+  std::shared_ptr<FetchLoop> fetch;  ///< running
+  Manifest manifest;                 ///< as it stands in the store
+  bool resumed = false;              ///< some position was committed before
+  bool nothing_left = false;         ///< every object was; the manifest is left as it is
+};
+
+class Preparation {
+ public:
+  struct Parts {
+    const Settings* settings = nullptr;
+    std::shared_ptr<ObjectStore> store;
+    ManifestFile* file = nullptr;
+    SourceMetrics metrics;
+    Clock* clock = nullptr;
+    Random* random = nullptr;
+    Logger log;
+    std::string url_base;        ///< what a key is put behind in messages
+    StopSignal* stop = nullptr;  ///< of this preparation and of `file`
+    std::function<void()> done;  ///< called once, on an I/O thread
+  };
+  explicit Preparation(Parts parts);
+  ~Preparation();
+  Preparation(const Preparation&) = delete;
+  Preparation& operator=(const Preparation&) = delete;
+
+  void start();
+  /// The result, once; nothing while it goes on.
+  [[nodiscard]] std::optional<Result<Prepared>> take();
+  /// Ends it, soon. The store's calls under way are cancelled.
+  void stop();
+
+  [[nodiscard]] std::uint64_t keys_listed() const noexcept { return lister_.keys_so_far(); }
+
+ private:
+  Result<Prepared> run();
+  Result<Listing> list();
+  Result<void> look_over(const Listing& listing);
+  Result<Prepared> deal(std::shared_ptr<const Listing> listing, std::optional<Manifest> manifest);
+  Result<void> claim(Prepared& prepared);
+
+  Parts parts_;
+  Lister lister_;
+  Mutex mutex_;
+  std::optional<Result<Prepared>> result_ MILLRACE_GUARDED_BY(mutex_);
+  bool ended_ MILLRACE_GUARDED_BY(mutex_) = false;
+  Thread thread_;
+};
+
+/// Fails (limit) when so many objects cannot be numbered within their lanes.
+[[nodiscard]] Result<void> fits_lanes(std::uint64_t objects, std::uint64_t lanes);
+
+/// True when every object of every lane lies behind its position.
+[[nodiscard]] bool all_complete(const std::vector<Position>& positions, const Listing& listing);
+
+}  // namespace millrace::s3_source

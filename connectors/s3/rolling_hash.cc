@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "connectors/s3/rolling_hash.h"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+namespace millrace::s3_source {
+namespace {
+
+void put_little_endian(std::string& out, std::uint64_t number, int bytes) {
+  for (int i = 0; i < bytes; ++i) out.push_back(static_cast<char>((number >> (8 * i)) & 0xFFU));
+}
+
+}  // namespace
+
+void RollingHash::fold(std::string_view key, std::string_view etag, std::uint64_t size) {
+  fields_.clear();
+  put_little_endian(fields_, key.size(), 4);
+  fields_ += key;
+  put_little_endian(fields_, etag.size(), 4);
+  fields_ += etag;
+  put_little_endian(fields_, size, 8);
+  value_ = XXH3_64bits_withSeed(fields_.data(), fields_.size(), value_);
+}
+
+std::uint64_t hash_bytes(std::string_view bytes) noexcept { return XXH3_64bits(bytes.data(), bytes.size()); }
+
+std::string to_hex(std::uint64_t hash) { return fmt::format("{:016x}", hash); }
+
+}  // namespace millrace::s3_source

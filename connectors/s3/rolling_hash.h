@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// RollingHash: folds objects, in order, into 64 bits (XXH3), so that a key added, removed or overwritten anywhere below
+// a position is seen. Fields carry their lengths, so that no two lists fold the same bytes. A value; one thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace millrace::s3_source {
+
+class RollingHash {
+ public:
+  void fold(std::string_view key, std::string_view etag, std::uint64_t size);
+  [[nodiscard]] std::uint64_t value() const noexcept { return value_; }
+  friend bool operator==(const RollingHash& a, const RollingHash& b) noexcept { return a.value_ == b.value_; }
+
+ private:
+  std::uint64_t value_ = 0;
+  std::string fields_;  // scratch, reused
+};
+
+/// XXH3 of one byte string.
+[[nodiscard]] std::uint64_t hash_bytes(std::string_view bytes) noexcept;
+/// 16 lower-case hex digits.
+[[nodiscard]] std::string to_hex(std::uint64_t hash);
+
+}  // namespace millrace::s3_source

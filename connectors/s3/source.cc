@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "connectors/s3/source.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "connectors/s3/lane.h"
+#include "connectors/s3/process.h"
+#include "connectors/s3/status.h"
+#include "millrace/base/printable.h"
+
+namespace millrace::s3_source {
+namespace {
+
+/// What a key is put behind so that people can find the object.
+std::string base_of(const StoreUrl& url) {
+  return url.scheme == "file" ? "file:///" : fmt::format("{}://{}/", url.scheme, url.bucket);
+}
+
+}  // namespace
+
+BackfillSource::BackfillSource(Settings settings, StartFlags flags, StoreOpener open)
+    : settings_(std::move(settings)), flags_(flags), open_(std::move(open)), url_base_(base_of(settings_.url)) {}
+
+BackfillSource::~BackfillSource() { close(); }
+
+Result<std::shared_ptr<ObjectStore>> BackfillSource::open_one(const StoreUrl& url, const StoreOptions& options) {
+  return open_(url, options, StoreContext{context_.clock, context_.random, context_.log});
+}
+
+Result<void> BackfillSource::open(SourceContext context) {
+  context_ = std::move(context);
+  MILLRACE_ASSIGN(metrics_, SourceMetrics::make(context_.meter));
+  MILLRACE_ASSIGN(store_, open_one(settings_.url, settings_.store));
+  checkpoint_store_ = store_;
+  if (!settings_.one_store) {
+    MILLRACE_ASSIGN(checkpoint_store_, open_one(settings_.checkpoint_url, settings_.checkpoint_store));
+  }
+  ManifestFile::Options file{.key = settings_.checkpoint_url.key,
+                             .url = manifest_url(),
+                             .timeout = settings_.given.checkpoint.timeout,
+                             .owner_timeout = settings_.given.checkpoint.owner_timeout,
+                             .retry = settings_.retry,
+                             .reset = flags_.reset,
+                             .expect_resume = flags_.expect_resume,
+                             .take_over = flags_.take_over};
+  file_ = std::make_unique<ManifestFile>(checkpoint_store_, std::move(file),
+                                         this_process(*context_.clock, *context_.random), *context_.clock,
+                                         *context_.random, context_.log, stop_);
+  preparation_ = std::make_unique<Preparation>(Preparation::Parts{.settings = &settings_,
+                                                                  .store = store_,
+                                                                  .file = file_.get(),
+                                                                  .metrics = metrics_,
+                                                                  .clock = context_.clock,
+                                                                  .random = context_.random,
+                                                                  .log = context_.log,
+                                                                  .url_base = url_base_,
+                                                                  .stop = &stop_,
+                                                                  .done = [event = event_, control = context_.control] {
+                                                                    event->signal();
+                                                                    control.wake();
+                                                                  }});
+  preparation_->start();
+  return {};
+}
+
+Result<SourceEvent> BackfillSource::poll_events(Duration timeout) {
+  const SteadyTime deadline = context_.clock->now() + timeout;
+  while (true) {
+    const EventCount::Ticket ticket = event_->ticket();
+    if (failure_->happened()) return fail(*failure_->error());
+    if (assigned_ && !finished_) {
+      finished_ = true;
+      return Finished{};
+    }
+    if (!assigned_) {
+      if (auto prepared = preparation_->take()) {
+        if (!*prepared) {
+          failure_->set(prepared->error());
+          return fail(std::move(*prepared).error());
+        }
+        return begin(*std::move(*prepared));
+      }
+    }
+    if (context_.clock->now() >= deadline) return Idle{};
+    event_->wait_until(ticket, *context_.clock, deadline);
+  }
+}
+
+/// Everything is ready: hands out the whole assignment, once.
+Result<SourceEvent> BackfillSource::begin(Prepared prepared) {
+  preparation_->stop();
+  const std::uint64_t lanes = settings_.given.lanes;
+  const std::uint64_t left = prepared.listing->size() - objects_done(prepared.manifest);
+  metrics_.objects_remaining.set(static_cast<double>(left));
+  if (prepared.nothing_left) {
+    context_.log.info("nothing was left to do: an earlier run committed every object",
+                      {{"objects", fmt::format("{}", prepared.listing->size())}, {"manifest", manifest_url()}});
+  } else if (prepared.resumed) {
+    context_.log.info("resuming", {{"objects_left", fmt::format("{}", left)}, {"manifest", manifest_url()}});
+  }
+  fetch_ = prepared.fetch;
+  trails_ = std::move(prepared.resume.trails);
+  committed_ = prepared.resume.starts;
+
+  S3Lane::Setup setup;
+  setup.lanes = lanes;
+  setup.listing = prepared.listing;
+  setup.fetch = fetch_;
+  setup.failure = failure_;
+  setup.acks = context_.acks;
+  setup.compression = settings_.given.compression;
+  setup.framer = settings_.framer;
+  setup.framer_options.max_record_bytes = settings_.given.max_record_bytes.bytes;
+  setup.decompressor_options.zstd_window_log_max = static_cast<int>(settings_.given.zstd_window_log_max);
+  setup.origin.stream = context_.pipeline;
+  setup.origin.topic = settings_.name;
+  setup.origin.bucket = settings_.url.bucket;
+  setup.url = url_base_;
+  setup.metrics = metrics_;
+  setup.clock = context_.clock;
+  setup.log = context_.log;
+
+  LanesAssigned assignment;
+  const MutexLock lock(mutex_);
+  for (std::uint64_t lane = 0; lane < lanes; ++lane) {
+    progress_.push_back(std::make_shared<LaneProgress>());
+    const Position start = prepared.resume.starts[lane];
+    const std::uint64_t done = start.ordinal + (start.object_complete() ? 1 : 0);
+    progress_.back()->objects_done.store(done, memory_order_relaxed);
+    std::uint64_t bytes = 0;
+    for (std::uint64_t i = 0; i < done; ++i) bytes += prepared.listing->object_of_lane(lane, lanes, i).size;
+    progress_.back()->bytes_done.store(bytes, memory_order_relaxed);
+    assignment.lanes.push_back(
+        std::make_unique<S3Lane>(LaneId(static_cast<std::uint32_t>(lane)), setup, start, progress_.back()));
+  }
+  listing_ = prepared.listing;
+  as_found_ = prepared.manifest;
+  nothing_left_ = prepared.nothing_left;
+  if (!prepared.nothing_left) {
+    keeper_ = std::make_shared<ManifestKeeper>(*file_, std::move(prepared.manifest), *context_.clock, *context_.random,
+                                               context_.log,
+                                               [failure = failure_, control = context_.control](const Error& error) {
+                                                 failure->set(error);
+                                                 control.wake();
+                                               });
+    keeper_->start();
+  }
+  assigned_ = true;
+  return SourceEvent(std::move(assignment));
+}
+
+Result<void> BackfillSource::commit(std::span<const PartitionWatermark> watermarks) {
+  if (failure_->happened()) return fail(*failure_->error());
+  std::vector<LanePosition> positions;
+  for (const PartitionWatermark& moved : watermarks) {
+    if (moved.partition.value() >= trails_.size()) {
+      return fail(Error::fatal(ErrorCode::rule_broken, fmt::format("a commit names partition {} of {}",
+                                                                   moved.partition.value(), trails_.size())));
+    }
+    MILLRACE_ASSIGN(LanePosition position, trails_[moved.partition.value()].advance(moved.watermark));
+    committed_[moved.partition.value()] = position.position();
+    positions.push_back(std::move(position));
+  }
+  const MutexLock lock(mutex_);
+  if (!keeper_ && !positions.empty()) {
+    return fail(Error::fatal(ErrorCode::rule_broken, "a commit came although no lane had anything to read"));
+  }
+  if (keeper_) keeper_->submit(positions, all_complete(committed_, *listing_));
+  return {};
+}
+
+Result<void> BackfillSource::flush_commits() {
+  std::shared_ptr<ManifestKeeper> keeper;
+  {
+    const MutexLock lock(mutex_);
+    keeper = keeper_;
+  }
+  return keeper ? keeper->flush() : Result<void>();
+}
+
+void BackfillSource::pause(std::span<const LaneId> lanes) {
+  for (const LaneId lane : lanes) fetch_->pause(lane.value(), true);
+}
+
+void BackfillSource::resume(std::span<const LaneId> lanes) {
+  for (const LaneId lane : lanes) fetch_->pause(lane.value(), false);
+}
+
+void BackfillSource::close() {
+  if (std::exchange(closed_, true)) return;
+  if (preparation_) preparation_->stop();
+  if (fetch_) fetch_->stop();
+  std::shared_ptr<ManifestKeeper> keeper;
+  {
+    const MutexLock lock(mutex_);
+    keeper = keeper_;
+  }
+  if (keeper) keeper->release();
+}
+
+SourceProgress BackfillSource::progress() const {
+  SourceProgress progress;
+  const MutexLock lock(mutex_);
+  if (!listing_) {
+    progress.phase = "listing";
+    progress.objects_total = preparation_ ? preparation_->keys_listed() : 0;
+    return progress;
+  }
+  const std::uint64_t lanes = progress_.size();
+  progress.phase = "reading";
+  progress.objects_total = listing_->size();
+  progress.bytes_total = listing_->bytes();
+  for (std::uint64_t lane = 0; lane < lanes; ++lane) {
+    SourceProgress::Lane one;
+    one.lane = LaneId(static_cast<std::uint32_t>(lane));
+    one.objects_total = listing_->objects_of_lane(lane, lanes);
+    one.objects_done = progress_[lane]->objects_done.load(memory_order_relaxed);
+    if (one.objects_done < one.objects_total) {
+      one.current = printable(listing_->object_of_lane(lane, lanes, one.objects_done).key);
+    }
+    progress.objects_done += one.objects_done;
+    progress.bytes_done += progress_[lane]->bytes_done.load(memory_order_relaxed);
+    progress.lanes.push_back(std::move(one));
+  }
+  return progress;
+}
+
+/// The manifest as it is known to be in the store.
+std::optional<Manifest> BackfillSource::kept() const {
+  const MutexLock lock(mutex_);
+  return keeper_ ? keeper_->saved() : as_found_;
+}
+
+std::string BackfillSource::status_json() const {
+  const auto manifest = kept();
+  return manifest ? s3_source::status_json(*manifest, manifest_url(), context_.clock->unix_micros()) : "";
+}
+
+std::string BackfillSource::committed_summary() const {
+  const auto manifest = kept();
+  if (!manifest) return "";
+  std::string text = s3_source::committed_summary(*manifest, manifest_url());
+  const MutexLock lock(mutex_);
+  return nothing_left_ ? "nothing was left to do: " + text : text;
+}
+
+}  // namespace millrace::s3_source
+
+namespace millrace {
+namespace {
+
+/// Reads the manifest that a configuration names, and nothing else.
+Result<std::string> read_status(const ConfigSection& section, const BuildContext& context, bool json) {
+  MILLRACE_ASSIGN(S3SourceOptions options, S3Source::schema().parse(section));
+  MILLRACE_ASSIGN(const s3_source::Settings settings, s3_source::settle(std::move(options)));
+  MILLRACE_ASSIGN(auto store, open_store(settings.checkpoint_url, settings.checkpoint_store,
+                                         StoreContext{context.clock, context.random, context.log}));
+  s3_source::StopSignal stop;
+  const std::string url = settings.checkpoint_url.to_string();
+  s3_source::ManifestFile file(std::move(store),
+                               {.key = settings.checkpoint_url.key,
+                                .url = url,
+                                .timeout = settings.given.checkpoint.timeout,
+                                .retry = settings.retry},
+                               {}, *context.clock, *context.random, context.log, stop);
+  MILLRACE_ASSIGN(const auto manifest, file.load());
+  if (!manifest) {
+    return json ? std::string("{\"manifest\":null}") : fmt::format("no manifest at {}: nothing was run yet\n", url);
+  }
+  const UnixMicros now = context.clock->unix_micros();
+  return json ? s3_source::status_json(*manifest, url, now) + "\n" : s3_source::status_text(*manifest, url, now);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Source>> S3Source::make(const ConfigSection& section, const BuildContext& context) {
+  MILLRACE_ASSIGN(S3SourceOptions options, schema().parse(section));
+  return make(std::move(options), context);
+}
+
+Result<std::unique_ptr<Source>> S3Source::make(S3SourceOptions options, const BuildContext& context) {
+  MILLRACE_ASSIGN(s3_source::Settings settings, s3_source::settle(std::move(options)));
+  return std::make_unique<s3_source::BackfillSource>(
+      std::move(settings), s3_source::StartFlags{context.reset, context.expect_resume, context.take_over});
+}
+
+SourceKind S3Source::kind() {
+  SourceKind kind;
+  kind.name = "s3";
+  kind.description = schema().description();
+  kind.validate = [](const ConfigSection& section) -> Result<void> {
+    MILLRACE_TRY(schema().parse(section));
+    return {};
+  };
+  kind.make = [](const ConfigSection& section, const BuildContext& context) { return make(section, context); };
+  kind.status = read_status;
+  return kind;
+}
+
+}  // namespace millrace

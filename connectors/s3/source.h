@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// BackfillSource: the control plane of the S3 source. Belongs to the control thread; progress() and status_json() may
+// be asked from any. S3Source::make is how others get one.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "connectors/s3/failure.h"
+#include "connectors/s3/lane_progress.h"
+#include "connectors/s3/manifest_file.h"
+#include "connectors/s3/manifest_keeper.h"
+#include "connectors/s3/options.h"
+#include "connectors/s3/preparation.h"
+#include "millrace/source/source.h"
+
+namespace millrace::s3_source {
+
+/// Opens the store of a url; open_store, or a test's own.
+using StoreOpener =
+    std::function<Result<std::shared_ptr<ObjectStore>>(const StoreUrl&, const StoreOptions&, const StoreContext&)>;
+
+/// Words of the command line.
+struct StartFlags {
+  bool reset = false;
+  bool expect_resume = false;
+  bool take_over = false;
+};
+
+class BackfillSource final : public Source {
+ public:
+  BackfillSource(Settings settings, StartFlags flags, StoreOpener open = open_store);
+  ~BackfillSource() override;
+
+  [[nodiscard]] Result<void> open(SourceContext context) override;
+  [[nodiscard]] Result<SourceEvent> poll_events(Duration timeout) override;
+  [[nodiscard]] Result<void> commit(std::span<const PartitionWatermark> watermarks) override;
+  [[nodiscard]] Result<void> flush_commits() override;
+  void pause(std::span<const LaneId> lanes) override;
+  void resume(std::span<const LaneId> lanes) override;
+  void close() override;
+  [[nodiscard]] bool bounded() const override { return true; }
+  [[nodiscard]] SourceProgress progress() const override;
+  [[nodiscard]] std::string status_json() const override;
+  [[nodiscard]] std::string committed_summary() const override;
+
+ private:
+  Result<std::shared_ptr<ObjectStore>> open_one(const StoreUrl& url, const StoreOptions& options);
+  Result<SourceEvent> begin(Prepared prepared);
+  [[nodiscard]] std::optional<Manifest> kept() const;
+  [[nodiscard]] std::string manifest_url() const { return settings_.checkpoint_url.to_string(); }
+
+  const Settings settings_;
+  const StartFlags flags_;
+  const StoreOpener open_;
+  SourceContext context_;
+  SourceMetrics metrics_;
+  std::string url_base_;
+  std::shared_ptr<Failure> failure_ = std::make_shared<Failure>();
+
+  StopSignal stop_;
+  std::shared_ptr<EventCount> event_ = std::make_shared<EventCount>();
+  std::shared_ptr<ObjectStore> store_;
+  std::shared_ptr<ObjectStore> checkpoint_store_;
+  std::unique_ptr<ManifestFile> file_;
+  std::unique_ptr<Preparation> preparation_;
+  bool assigned_ = false;
+  bool finished_ = false;
+  bool closed_ = false;
+
+  std::vector<LaneTrail> trails_;
+  std::vector<Position> committed_;
+
+  // Written once by begin(), read from any thread afterwards.
+  mutable Mutex mutex_;
+  std::shared_ptr<const Listing> listing_ MILLRACE_GUARDED_BY(mutex_);
+  std::vector<std::shared_ptr<LaneProgress>> progress_ MILLRACE_GUARDED_BY(mutex_);
+  std::shared_ptr<ManifestKeeper> keeper_ MILLRACE_GUARDED_BY(mutex_);
+  std::optional<Manifest> as_found_ MILLRACE_GUARDED_BY(mutex_);
+  bool nothing_left_ MILLRACE_GUARDED_BY(mutex_) = false;
+
+  std::shared_ptr<FetchLoop> fetch_;  // last: its thread uses what stands above
+};
+
+}  // namespace millrace::s3_source

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+# What the S3 source is made of.
+list(APPEND S3_SOURCES
+  archived.cc
+  base64.cc
+  codec_choice.cc
+  fetch_loop.cc
+  identity.cc
+  key_filter.cc
+  lane.cc
+  lane_trail.cc
+  lister.cc
+  listing.cc
+  manifest.cc
+  manifest_file.cc
+  manifest_json_adapter.cc
+  manifest_keeper.cc
+  metrics.cc
+  offset.cc
+  options.cc
+  preparation.cc
+  process.cc
+  rolling_hash.cc
+  source.cc
+  status.cc
+  status_json_adapter.cc
+  validate.cc)
+list(APPEND S3_DEPENDS base ack metrics config store store_open codec framing formats)
+
+millrace_test(s3_source_parts_test
+  SOURCES base64_test.cc codec_choice_test.cc fetch_loop_test.cc key_filter_test.cc manifest_test.cc offset_test.cc options_test.cc rolling_hash_test.cc
+  DEPENDS s3 testing LINK rapidcheck PkgConfig::xxhash fmt::fmt LABELS unit property)
+if(MILLRACE_BUILD_TESTS)
+  target_compile_definitions(s3_source_parts_test PRIVATE MILLRACE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+endif()
+
+# A program of its own: it counts every allocation.
+millrace_test(s3_listing_test SOURCES listing_test.cc DEPENDS s3 store_memory store_faulty LINK rapidcheck fmt::fmt LABELS unit property)
+millrace_test(s3_manifest_test SOURCES manifest_file_test.cc manifest_keeper_test.cc
+  DEPENDS s3 store_memory store_faulty testing LINK fmt::fmt)
+millrace_test(s3_source_test SOURCES source_property_test.cc source_reading_test.cc source_resume_test.cc source_test.cc
+  DEPENDS s3 checkpoint store_memory store_faulty LINK rapidcheck fmt::fmt LABELS unit property TIMEOUT 300)
+# A program of its own: it counts every allocation.
+millrace_test(s3_lane_allocation_test SOURCES lane_allocation_test.cc
+  DEPENDS s3 checkpoint store_memory store_faulty LINK fmt::fmt)

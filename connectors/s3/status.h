@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a manifest says, for people and for programs: `millrace status` and /status. Pure.
+#pragma once
+
+#include <string>
+
+#include "connectors/s3/manifest.h"
+#include "millrace/base/time.h"
+
+namespace millrace::s3_source {
+
+/// How far one lane is, counted in objects.
+struct LaneStatus {
+  std::uint64_t lane = 0;
+  std::uint64_t objects = 0;
+  std::uint64_t objects_done = 0;
+  std::uint64_t records_in_progress = 0;  ///< committed of the object after those
+  std::string key;                        ///< of the object at the position; empty without progress
+};
+[[nodiscard]] LaneStatus lane_status(const Manifest& manifest, std::uint64_t lane);
+[[nodiscard]] std::uint64_t objects_done(const Manifest& manifest);
+
+/// A few lines; times are told as ages at `now`.
+[[nodiscard]] std::string status_text(const Manifest& manifest, const std::string& manifest_url, UnixMicros now);
+/// One JSON document.
+[[nodiscard]] std::string status_json(const Manifest& manifest, const std::string& manifest_url, UnixMicros now);
+/// One line for the end of a run: what is committed and how to go on.
+[[nodiscard]] std::string committed_summary(const Manifest& manifest, const std::string& manifest_url);
+
+}  // namespace millrace::s3_source

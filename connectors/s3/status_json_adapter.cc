@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <nlohmann/json.hpp>
+
+#include "connectors/s3/status.h"
+#include "millrace/base/printable.h"
+
+namespace millrace::s3_source {
+
+std::string status_json(const Manifest& manifest, const std::string& manifest_url, UnixMicros now) {
+  using Json = nlohmann::ordered_json;
+  Json lanes = Json::array();
+  for (std::uint64_t lane = 0; lane < manifest.lanes; ++lane) {
+    const LaneStatus status = lane_status(manifest, lane);
+    lanes.push_back({{"lane", lane},
+                     {"objects", status.objects},
+                     {"objects_done", status.objects_done},
+                     {"records_in_progress", status.records_in_progress},
+                     {"key", printable(status.key)}});
+  }
+  const Json document = {{"url", printable(manifest.identity.url)},
+                         {"manifest", manifest_url},
+                         {"complete", manifest.complete},
+                         {"objects", manifest.listing.objects},
+                         {"objects_done", objects_done(manifest)},
+                         {"bytes", manifest.listing.bytes},
+                         {"generation", manifest.generation},
+                         {"updated", to_rfc3339(manifest.updated, 6)},
+                         {"age_seconds", static_cast<double>(now - manifest.updated) / 1e6},
+                         {"owner",
+                          {{"host", printable(manifest.owner.host)},
+                           {"pid", manifest.owner.pid},
+                           {"started", to_rfc3339(manifest.owner.started)},
+                           {"heartbeat", to_rfc3339(manifest.owner.heartbeat)},
+                           {"released", manifest.owner.released}}},
+                         {"lanes", std::move(lanes)}};
+  return document.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace millrace::s3_source
