@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/help_text.h"
+
+#include <map>
+
+#include "millrace/base/check.h"
+
+namespace millrace::cli {
+
+const HelpText& help_of(std::string_view command) {
+  static const std::map<std::string_view, HelpText> texts{
+      {"millrace",
+       {"Moves records from object storage and streams to wherever they should go, and loses none.",
+        {"millrace COMMAND [OPTIONS]", "millrace COMMAND --help"},
+        {"millrace run pipeline.yaml", "millrace run --from s3://my-bucket/exports/ --to file:///data/exports/"},
+        "\nExit codes: 0 completed, 1 failed, 2 bad usage or configuration, 3 stopped before the end,\n"
+        "4 completed with errors.\n"}},
+      {"run",
+       {"Runs a pipeline to its end; stopped and run again, it goes on where it was.",
+        {"millrace run FILE [OPTIONS]", "millrace run --from URL --to URL [--set PATH=VALUE]... [OPTIONS]"},
+        {"millrace run pipeline.yaml --progress plain",
+         "millrace run --from s3://my-bucket/exports/ --to file:///data/exports/ --set source.s3.lanes=8",
+         "millrace run --from file:///data/in/ --to - --print-config"},
+        "\nSIGINT or SIGTERM: writes and commits what is under way, then ends with 3; a second one ends at once.\n"}},
+      {"validate",
+       {"Checks pipeline files and tells every problem with its place; opens nothing.",
+        {"millrace validate FILE..."},
+        {"millrace validate pipeline.yaml", "millrace validate deploy/daily.yaml deploy/weekly.yaml"},
+        ""}},
+      {"status",
+       {"Prints how far a pipeline's kept position is; reads no record.",
+        {"millrace status FILE [OPTIONS]", "millrace status --from URL --to URL [--set PATH=VALUE]... [OPTIONS]"},
+        {"millrace status pipeline.yaml", "millrace status pipeline.yaml --format json"},
+        ""}},
+      {"describe",
+       {"Prints every key of a component with its type, default, range and meaning.",
+        {"millrace describe [COMPONENT] [--format text|markdown|json-schema]"},
+        {"millrace describe s3-source", "millrace describe --format json-schema"},
+        "\nWithout a component: the list of them, or with --format the whole pipeline file.\n"}},
+  };
+  const auto found = texts.find(command);
+  MILLRACE_CHECK(found != texts.end(), "every command has its help text");
+  return found->second;
+}
+
+}  // namespace millrace::cli

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// The program's parts list: each connector that can be named in YAML, added by hand.
+#include "cli/commands.h"
+#include "millrace/connectors/console.h"
+#include "millrace/connectors/s3.h"
+#include "millrace/pipeline/registry.h"
+
+int main(int count, char** arguments) {
+  millrace::Registry registry;
+  registry.add(millrace::S3Source::kind());
+  registry.add(millrace::S3Sink::kind());
+  registry.add(millrace::StdoutSink::kind());
+  registry.add(millrace::BlackholeSink::kind());
+  return millrace::cli::run_program(count, arguments, registry);
+}

@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/pipeline_config.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "admin/listen_address.h"
+#include "millrace/base/printable.h"
+#include "millrace/config/describe.h"
+#include "millrace/store/store_options.h"
+
+namespace millrace {
+
+template <>
+struct EnumNames<LogLevel> {
+  static constexpr std::pair<std::string_view, LogLevel> names[] = {{"debug", LogLevel::debug},
+                                                                    {"info", LogLevel::info},
+                                                                    {"warn", LogLevel::warn},
+                                                                    {"error", LogLevel::error},
+                                                                    {"off", LogLevel::off}};
+};
+template <>
+struct EnumNames<LogFormat> {
+  static constexpr std::pair<std::string_view, LogFormat> names[] = {{"text", LogFormat::text},
+                                                                     {"json", LogFormat::json}};
+};
+template <>
+struct EnumNames<OnError> {
+  static constexpr std::pair<std::string_view, OnError> names[] = {{"fail", OnError::fail}, {"skip", OnError::skip}};
+};
+template <>
+struct EnumNames<decode::JsonFraming> {
+  static constexpr std::pair<std::string_view, decode::JsonFraming> names[] = {{"single", decode::JsonFraming::single},
+                                                                               {"lines", decode::JsonFraming::lines},
+                                                                               {"array", decode::JsonFraming::array}};
+};
+
+}  // namespace millrace
+
+namespace millrace::cli {
+namespace {
+
+/// The section `pipeline`, as it is written: a size is a ByteSize.
+struct EngineSection {
+  std::string name = PipelineOptions{}.name;
+  std::size_t threads = PipelineOptions{}.threads;
+  bool pin_threads = PipelineOptions{}.pin_threads;
+  ByteSize max_inflight_bytes{PipelineOptions{}.max_inflight_bytes};
+  Duration drain_timeout = PipelineOptions{}.drain_timeout;
+};
+
+const Schema<EngineSection>& pipeline_schema() {
+  static const Schema<EngineSection> schema = [] {
+    Schema<EngineSection> s("pipeline", "The pipeline as a whole.");
+    s.optional("name", &EngineSection::name, "Stands in metrics, logs and {stream} of output paths.",
+               {.example = "daily-orders"});
+    s.optional("threads", &EngineSection::threads, "Threads that decode, process and encode.",
+               {.max = 1024, .default_text = "as many as cores, at most as lanes"});
+    s.optional("pin_threads", &EngineSection::pin_threads, "Bind each of these threads to one core.");
+    s.optional("max_inflight_bytes", &EngineSection::max_inflight_bytes,
+               "Bytes of sealed output that may wait or be written at a time, over all sinks.", {.min = 1});
+    s.optional("drain_timeout", &EngineSection::drain_timeout,
+               "How long the end of a run may take to write and commit what is under way.", {.min = 0.001});
+    s.check([](const EngineSection& options, const ConfigSection& at, ConfigProblems& problems) {
+      if (options.name.find_first_not_of(" \t") == std::string::npos) {
+        problems.add(at.child("name").where(), "pipeline.name: cannot be blank");
+      }
+    });
+    return s;
+  }();
+  return schema;
+}
+
+const Schema<PipelineOptions>& checkpoint_schema() {
+  static const Schema<PipelineOptions> schema = [] {
+    Schema<PipelineOptions> s("checkpoint", "How progress becomes a kept position.");
+    s.optional("interval", &PipelineOptions::checkpoint_interval, "How often positions are committed.", {.min = 0.1});
+    s.optional("max_pending_batches", &PipelineOptions::max_pending_batches,
+               "Batches of one partition that may wait for their writes; a lane at the limit pauses.", {.min = 1});
+    s.optional("stalled_fail_after", &PipelineOptions::stalled_fail_after,
+               "A position that has not moved for this long, although no write is being retried, ends the run; 0s: "
+               "never.");
+    return s;
+  }();
+  return schema;
+}
+
+const Schema<DecodeOptions>& json_schema() {
+  static const Schema<DecodeOptions> schema = [] {
+    Schema<DecodeOptions> s("json", "Each payload is checked to be JSON and passed on as it came.");
+    s.optional("on_error", &DecodeOptions::on_error,
+               "A payload that is no JSON ends the run, or is skipped and counted.");
+    s.optional("reject_duplicate_keys", &DecodeOptions::reject_duplicate_keys,
+               "An object with one key twice is an error, at any depth.");
+    s.optional("framing", &DecodeOptions::framing,
+               "What a payload holds: one document, one a line, or an array of documents.");
+    return s;
+  }();
+  return schema;
+}
+
+const Schema<DecodeOptions>& text_schema() {
+  static const Schema<DecodeOptions> schema = [] {
+    Schema<DecodeOptions> s("text", "Each payload is checked to be UTF-8.");
+    s.optional("on_error", &DecodeOptions::on_error,
+               "A payload that is not UTF-8 ends the run, or is skipped and counted.");
+    return s;
+  }();
+  return schema;
+}
+
+const Schema<DecodeOptions>& raw_schema() {
+  static const Schema<DecodeOptions> schema("raw", "Payloads pass as they came; so they do without decode.");
+  return schema;
+}
+
+const Schema<MetricsOptions>& metrics_schema() {
+  static const Schema<MetricsOptions> schema = [] {
+    Schema<MetricsOptions> s("metrics", "The admin listener: /metrics, /healthz, /readyz, /status.");
+    s.optional("listen", &MetricsOptions::listen, "Address and port, a port alone for loopback, or none.",
+               {.example = "127.0.0.1:9464"});
+    s.optional("namespace", &MetricsOptions::name_space, "What the name of each metric begins with.");
+    s.optional("per_partition_detail", &MetricsOptions::per_partition_detail,
+               "Series for each partition; this version has none, so only false is accepted.");
+    s.check([](const MetricsOptions& options, const ConfigSection& at, ConfigProblems& problems) {
+      if (options.listen != "none") {
+        if (const auto address = admin::parse_listen_address(options.listen); !address) {
+          problems.add(at.child("listen").where(), fmt::format("metrics.listen: {}", address.error().message()));
+        }
+      }
+      const auto word = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+      };
+      if (options.per_partition_detail) {
+        problems.add(at.child("per_partition_detail").where(),
+                     "metrics.per_partition_detail: this version of millrace does not have it yet; remove the key");
+      }
+      const std::string& name = options.name_space;
+      if (name.empty() || !std::ranges::all_of(name, word) || (name.front() >= '0' && name.front() <= '9')) {
+        problems.add(at.child("namespace").where(),
+                     "metrics.namespace: letters, digits and '_', the first no digit, make a metric's name");
+      }
+    });
+    return s;
+  }();
+  return schema;
+}
+
+const Schema<LogOptions>& log_schema() {
+  static const Schema<LogOptions> schema = [] {
+    Schema<LogOptions> s("log", "Log lines, on stderr.");
+    s.optional("level", &LogOptions::level, "Lines below it are not written.");
+    s.optional("format", &LogOptions::format, "Lines for people, or one JSON object each.");
+    return s;
+  }();
+  return schema;
+}
+
+constexpr std::array<std::string_view, 8> kSections{"pipeline", "checkpoint", "source", "decode",
+                                                    "sink",     "metrics",    "log",    ""};
+/// Sections of the design that this version does not have yet. Ignoring one would move records past it.
+constexpr std::array<std::string_view, 4> kLater{"transforms", "sinks", "dead_letter", "receipt"};
+
+void check_sections(const ConfigSection& root, ConfigProblems& problems) {
+  std::vector<std::string> known;
+  for (const std::string_view name : kSections) {
+    if (!name.empty()) known.emplace_back(name);
+  }
+  for (const std::string& key : root.keys()) {
+    if (std::ranges::find(known, key) != known.end()) continue;
+    if (std::ranges::find(kLater, key) != kLater.end()) {
+      problems.add(root.child(key).key_where(),
+                   fmt::format("{}: this version of millrace does not have it yet; remove the section", key));
+      continue;
+    }
+    const auto near = nearest_name(key, known);
+    problems.add(root.child(key).key_where(),
+                 fmt::format("{}: unknown key; {}", printable(key),
+                             near ? fmt::format("did you mean '{}'?", *near)
+                                  : fmt::format("known keys are {}", fmt::join(known, ", "))));
+  }
+}
+
+/// The one key of a section such as `source`, or nothing after a problem was added.
+std::optional<std::string> only_key(const ConfigSection& at, const std::vector<std::string>& known,
+                                    ConfigProblems& problems) {
+  if (!at.exists()) {
+    problems.add(at.where(), fmt::format("{}: is required: one of {}", at.path(), fmt::join(known, ", ")));
+    return std::nullopt;
+  }
+  const std::vector<std::string> keys = at.keys();
+  if (at.kind() != ConfigSection::Kind::mapping || keys.size() != 1) {
+    problems.add(at.where(), fmt::format("{}: holds exactly one of {}", at.path(), fmt::join(known, ", ")));
+    return std::nullopt;
+  }
+  if (std::ranges::find(known, keys[0]) != known.end()) return keys[0];
+  const auto near = nearest_name(keys[0], known);
+  problems.add(at.child(keys[0]).key_where(), fmt::format("{}.{}: unknown; {}", at.path(), printable(keys[0]),
+                                                          near ? fmt::format("did you mean '{}'?", *near)
+                                                               : fmt::format("known are {}", fmt::join(known, ", "))));
+  return std::nullopt;
+}
+
+template <class Kind>
+const Kind* read_connector(const ConfigSection& at, const std::vector<Kind>& kinds, ConfigSection& section,
+                           ConfigProblems& problems) {
+  std::vector<std::string> known;
+  for (const Kind& kind : kinds) known.push_back(kind.name);
+  const auto name = only_key(at, known, problems);
+  if (!name) return nullptr;
+  section = at.child(*name);
+  const auto found = std::ranges::find_if(kinds, [&](const Kind& kind) { return kind.name == *name; });
+  if (auto valid = found->validate(section); !valid) problems.add(valid.error());
+  return &*found;
+}
+
+DecodeOptions read_decode(const ConfigSection& at, ConfigProblems& problems) {
+  DecodeOptions options;
+  if (!at.exists()) return options;
+  const auto name = only_key(at, {"json", "text", "raw"}, problems);
+  if (!name) return options;
+  const ConfigSection section = at.child(*name);
+  if (*name == "json") {
+    options = json_schema().parse_into(section, problems);
+    options.kind = DecodeOptions::Kind::json;
+  } else if (*name == "text") {
+    options = text_schema().parse_into(section, problems);
+    options.kind = DecodeOptions::Kind::text;
+  } else {
+    options = raw_schema().parse_into(section, problems);
+    options.kind = DecodeOptions::Kind::raw;
+  }
+  return options;
+}
+
+template <class Options>
+void read_section(const ConfigSection& at, const Schema<Options>& schema, Options& options, ConfigProblems& problems) {
+  if (at.exists()) options = schema.parse_into(at, problems, std::move(options));
+}
+
+OptionDescription section_of(const ComponentDescription& component) {
+  OptionDescription option;
+  option.name = component.name;
+  option.type = "section";
+  option.meaning = component.summary;
+  option.nested = component.options;
+  return option;
+}
+
+template <class Kind>
+OptionDescription connectors_of(std::string name, std::string meaning, const std::vector<Kind>& kinds) {
+  OptionDescription option;
+  option.name = std::move(name);
+  option.type = "one section";
+  option.meaning = std::move(meaning);
+  option.required = true;
+  for (const Kind& kind : kinds) {
+    option.nested.push_back(section_of(kind.description));
+    option.nested.back().name = kind.name;
+  }
+  return option;
+}
+
+/// Every option of a store that is not known to be harmless is a secret: a misspelt one may be.
+bool is_secret_store_option(std::string_view name) {
+  std::string canonical;
+  for (const char c : name) {
+    canonical += c == '-' ? '_' : c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  }
+  if (canonical.starts_with("aws_")) canonical.erase(0, 4);
+  for (const StoreOptions::Known& known : StoreOptions::known()) {
+    if (known.name == canonical) return known.secret;
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<PipelineConfig> PipelineConfig::read(const Config& config, const Registry& registry) {
+  ConfigProblems problems;
+  PipelineConfig out;
+  const ConfigSection root = config.root();
+  check_sections(root, problems);
+  EngineSection engine;
+  read_section(root.child("pipeline"), pipeline_schema(), engine, problems);
+  out.pipeline.name = engine.name;
+  out.pipeline.threads = engine.threads;
+  out.pipeline.pin_threads = engine.pin_threads;
+  out.pipeline.max_inflight_bytes = engine.max_inflight_bytes.bytes;
+  out.pipeline.drain_timeout = engine.drain_timeout;
+  read_section(root.child("checkpoint"), checkpoint_schema(), out.pipeline, problems);
+  out.source = read_connector(root.child("source"), registry.sources(), out.source_section, problems);
+  out.decode = read_decode(root.child("decode"), problems);
+  out.sink = read_connector(root.child("sink"), registry.sinks(), out.sink_section, problems);
+  if (const ConfigSection listen = root.section("metrics.listen"); listen.kind() == ConfigSection::Kind::null) {
+    problems.add(listen.key_where(), "metrics.listen: expects an address such as 127.0.0.1:9464, or none");
+  } else {
+    read_section(root.child("metrics"), metrics_schema(), out.metrics, problems);
+  }
+  read_section(root.child("log"), log_schema(), out.log, problems);
+  MILLRACE_TRY(problems.result());
+  return out;
+}
+
+ComponentDescription describe_pipeline_file(const Registry& registry) {
+  ComponentDescription file{
+      "pipeline", "A pipeline file: one source, one sink, and how to get from one to the other.", {}};
+  file.options.push_back(section_of(pipeline_schema().description()));
+  file.options.push_back(section_of(checkpoint_schema().description()));
+  file.options.push_back(connectors_of("source", "Where records come from.", registry.sources()));
+  OptionDescription decode;
+  decode.name = "decode";
+  decode.type = "one section";
+  decode.meaning = "How payloads are read; without it they pass as they came.";
+  decode.nested = {section_of(json_schema().description()), section_of(text_schema().description()),
+                   section_of(raw_schema().description())};
+  file.options.push_back(std::move(decode));
+  file.options.push_back(connectors_of("sink", "Where records go.", registry.sinks()));
+  file.options.push_back(section_of(metrics_schema().description()));
+  file.options.push_back(section_of(log_schema().description()));
+  return file;
+}
+
+bool is_secret_path(const Registry& registry, std::string_view path) {
+  if (is_secret_option(describe_pipeline_file(registry), path)) return true;
+  const std::size_t store = path.rfind(".store.");
+  return store != std::string_view::npos && is_secret_store_option(path.substr(store + 7));
+}
+
+}  // namespace millrace::cli

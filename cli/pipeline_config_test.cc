@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+// A pipeline file as a whole: defaults equal to those of code, each section's keys, and every kind of mistake.
+#include "cli/pipeline_config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "millrace/config/describe.h"
+
+namespace millrace::cli {
+namespace {
+
+struct FakeSource {
+  std::string url;
+  std::map<std::string, std::string> store;
+};
+struct FakeSink {
+  Secret password;
+};
+
+const Schema<FakeSource>& source_schema() {
+  static const Schema<FakeSource> schema = [] {
+    Schema<FakeSource> s("river", "A source.");
+    s.required("url", &FakeSource::url, "Where.");
+    s.optional("store", &FakeSource::store, "How.");
+    return s;
+  }();
+  return schema;
+}
+const Schema<FakeSink>& sink_schema() {
+  static const Schema<FakeSink> schema = [] {
+    Schema<FakeSink> s("sea", "A sink.");
+    s.optional("password", &FakeSink::password, "Who.");
+    return s;
+  }();
+  return schema;
+}
+
+const Registry& registry() {
+  static const Registry made = [] {
+    Registry r;
+    SourceKind source;
+    source.name = "river";
+    source.description = source_schema().description();
+    source.validate = [](const ConfigSection& at) -> Result<void> {
+      MILLRACE_TRY(source_schema().parse(at));
+      return {};
+    };
+    r.add(source);
+    SinkKind sink;
+    sink.name = "sea";
+    sink.description = sink_schema().description();
+    sink.validate = [](const ConfigSection& at) -> Result<void> {
+      MILLRACE_TRY(sink_schema().parse(at));
+      return {};
+    };
+    r.add(sink);
+    return r;
+  }();
+  return made;
+}
+
+Config parsed(const std::string& yaml) {
+  auto config = Config::parse(yaml, "p.yaml");
+  EXPECT_TRUE(config) << (config ? "" : config.error().message());
+  return config ? *std::move(config) : Config();
+}
+
+constexpr const char* kEnds = "source: {river: {url: x}}\nsink: {sea: {}}\n";
+
+PipelineConfig accepted(const std::string& more) {
+  const Config config = parsed(kEnds + more);
+  auto read = PipelineConfig::read(config, registry());
+  EXPECT_TRUE(read) << (read ? "" : read.error().message());
+  return read ? *std::move(read) : PipelineConfig{};
+}
+std::string refused(const std::string& yaml) {
+  const auto read = PipelineConfig::read(parsed(yaml), registry());
+  return read ? "accepted" : read.error().message();
+}
+std::string refused_too(const std::string& more) { return refused(kEnds + more); }
+
+TEST(PipelineConfig, DefaultsAreThoseOfCode) {
+  const PipelineConfig config = accepted("");
+  const PipelineOptions made;
+  EXPECT_EQ(config.pipeline.name, made.name);
+  EXPECT_EQ(config.pipeline.threads, made.threads);
+  EXPECT_EQ(config.pipeline.max_inflight_bytes, made.max_inflight_bytes);
+  EXPECT_EQ(config.pipeline.drain_timeout, made.drain_timeout);
+  EXPECT_EQ(config.pipeline.checkpoint_interval, made.checkpoint_interval);
+  EXPECT_EQ(config.pipeline.max_pending_batches, made.max_pending_batches);
+  EXPECT_EQ(config.pipeline.stalled_fail_after, made.stalled_fail_after);
+  EXPECT_EQ(config.decode.kind, DecodeOptions::Kind::none);
+  EXPECT_EQ(config.metrics.listen, "none");
+  EXPECT_EQ(config.metrics.name_space, "etl");
+  EXPECT_EQ(config.log.level, LogLevel::info);
+  EXPECT_EQ(config.source->name, "river");
+  EXPECT_EQ(config.source_section.path(), "source.river");
+  EXPECT_EQ(config.sink->name, "sea");
+}
+
+TEST(PipelineConfig, EveryKeyReachesItsOption) {
+  const PipelineConfig config = accepted(
+      "pipeline: {name: daily, threads: 3, pin_threads: true, max_inflight_bytes: 1MiB, drain_timeout: 2s}\n"
+      "checkpoint: {interval: 100ms, max_pending_batches: 7, stalled_fail_after: 0s}\n"
+      "decode: {json: {on_error: skip, reject_duplicate_keys: true, framing: lines}}\n"
+      "metrics: {listen: 127.0.0.1:0, namespace: mill, per_partition_detail: false}\n"
+      "log: {level: debug, format: json}\n");
+  EXPECT_EQ(config.pipeline.name, "daily");
+  EXPECT_EQ(config.pipeline.threads, 3U);
+  EXPECT_TRUE(config.pipeline.pin_threads);
+  EXPECT_EQ(config.pipeline.max_inflight_bytes, 1U << 20U);
+  EXPECT_EQ(config.pipeline.drain_timeout, Duration(std::chrono::seconds(2)));
+  EXPECT_EQ(config.pipeline.checkpoint_interval, Duration(std::chrono::milliseconds(100)));
+  EXPECT_EQ(config.pipeline.max_pending_batches, 7U);
+  EXPECT_EQ(config.pipeline.stalled_fail_after, Duration(0));
+  EXPECT_EQ(config.decode.kind, DecodeOptions::Kind::json);
+  EXPECT_EQ(config.decode.on_error, OnError::skip);
+  EXPECT_TRUE(config.decode.reject_duplicate_keys);
+  EXPECT_EQ(config.decode.framing, decode::JsonFraming::lines);
+  EXPECT_EQ(config.metrics.listen, "127.0.0.1:0");
+  EXPECT_EQ(config.metrics.name_space, "mill");
+  EXPECT_EQ(config.log.level, LogLevel::debug);
+  EXPECT_EQ(config.log.format, LogFormat::json);
+  EXPECT_EQ(accepted("decode: {text: {}}\n").decode.kind, DecodeOptions::Kind::text);
+  EXPECT_EQ(accepted("decode: {raw: {}}\n").decode.kind, DecodeOptions::Kind::raw);
+}
+
+TEST(PipelineConfigRefuses, SectionsOfLaterVersionsByName) {
+  for (const char* section : {"transforms", "sinks", "dead_letter", "receipt"}) {
+    EXPECT_EQ(
+        refused_too(std::string(section) + ": {}\n"),
+        fmt::format("p.yaml:3:1: {}: this version of millrace does not have it yet; remove the section", section));
+  }
+  EXPECT_NE(refused_too("metrics: {per_partition_detail: true}\n").find("does not have it yet"), std::string::npos);
+}
+
+TEST(PipelineConfigRefuses, UnknownSectionsAndConnectors) {
+  EXPECT_EQ(refused_too("pipelines: {}\n"), "p.yaml:3:1: pipelines: unknown key; did you mean 'pipeline'?");
+  EXPECT_EQ(refused("source: {rivre: {}}\nsink: {sea: {}}\n"),
+            "p.yaml:1:10: source.rivre: unknown; did you mean 'river'?");
+  EXPECT_EQ(refused("source: {river: {url: x}}\nsink: {kafka: {}}\n"),
+            "p.yaml:2:8: sink.kafka: unknown; known are sea");
+  EXPECT_EQ(refused("source: {river: {url: x}, more: {}}\nsink: {}\n"),
+            "p.yaml:1:9: source: holds exactly one of river\n"
+            "p.yaml:2:7: sink: holds exactly one of sea");
+  EXPECT_EQ(refused("source: {river: {url: x}}\n"), "p.yaml:1:1: sink: is required: one of sea");
+  EXPECT_EQ(refused("source: river\nsink: {sea:}\n"),
+            "p.yaml:1:9: source: holds exactly one of river\n"
+            "p.yaml:2:8: sink.sea: expects a section, found nothing (null); write {} for one with all defaults");
+}
+
+TEST(PipelineConfigRefuses, ValuesOutOfRange) {
+  EXPECT_NE(refused_too("checkpoint: {interval: 99ms}\n").find("at least 100ms is allowed"), std::string::npos);
+  EXPECT_NE(refused_too("checkpoint: {max_pending_batches: 0}\n").find("at least 1 is allowed"), std::string::npos);
+  EXPECT_NE(refused_too("pipeline: {max_inflight_bytes: 0}\n").find("out of range"), std::string::npos);
+  EXPECT_NE(refused_too("pipeline: {drain_timeout: 0s}\n").find("out of range"), std::string::npos);
+  EXPECT_NE(refused_too("pipeline: {name: \" \"}\n").find("p.yaml:3:18: pipeline.name: cannot be blank"),
+            std::string::npos);
+  EXPECT_NE(refused_too("metrics: {namespace: 9x}\n").find("make a metric's name"), std::string::npos);
+}
+
+TEST(PipelineConfigRefuses, AnAddressThatIsNone) {
+  EXPECT_EQ(refused_too("metrics: {listen: ~}\n"),
+            "p.yaml:3:11: metrics.listen: expects an address such as 127.0.0.1:9464, or none");
+  EXPECT_THAT(refused_too("metrics: {listen: nowhere}\n"), testing::StartsWith("p.yaml:3:19: metrics.listen: "));
+  EXPECT_THAT(refused_too("metrics: {listen: \"127.0.0.1:99999\"}\n"), testing::HasSubstr("127.0.0.1:99999"));
+  EXPECT_EQ(accepted("metrics: {listen: 9464}\n").metrics.listen, "9464");
+}
+
+TEST(PipelineConfigRefuses, EverythingTogetherInFileOrderOfSections) {
+  EXPECT_EQ(refused("pipeline: {nam: x}\nsource: {river: {}}\nsink: {sea: {passwrd: x}}\nlog: {level: loud}\n"),
+            "p.yaml:1:12: pipeline.nam: unknown key; did you mean 'name'?\n"
+            "p.yaml:2:10: source.river.url: is required: Where.\n"
+            "p.yaml:3:14: sink.sea.passwrd: unknown key; did you mean 'password'?\n"
+            "p.yaml:4:14: log.level: expects one of debug|info|warn|error|off, found 'loud'");
+}
+
+TEST(PipelineConfig, SecretsByPath) {
+  EXPECT_TRUE(is_secret_path(registry(), "sink.sea.password"));
+  EXPECT_FALSE(is_secret_path(registry(), "source.river.url"));
+  EXPECT_FALSE(is_secret_path(registry(), "source.river.store.region"));
+  EXPECT_FALSE(is_secret_path(registry(), "source.river.store.AWS_Region"));
+  EXPECT_TRUE(is_secret_path(registry(), "source.river.store.aws-secret-access-key"));
+  EXPECT_TRUE(
+      is_secret_path(registry(), "source.river.store.secret_acess_key"));  // misspelt, and a secret all the same
+}
+
+TEST(PipelineConfig, TheFileAsASchema) {
+  const auto schema = nlohmann::json::parse(describe_json_schema(describe_pipeline_file(registry())));
+  EXPECT_EQ(schema["required"], nlohmann::json::array({"source", "sink"}));
+  EXPECT_EQ(schema["properties"]["source"]["maxProperties"], 1);
+  EXPECT_EQ(schema["properties"]["source"]["properties"]["river"]["required"], nlohmann::json::array({"url"}));
+  EXPECT_TRUE(schema["properties"]["decode"]["properties"].contains("json"));
+  EXPECT_EQ(schema["additionalProperties"], false);
+}
+
+}  // namespace
+}  // namespace millrace::cli

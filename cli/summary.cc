@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/summary.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "cli/figures.h"
+#include "cli/terminal.h"
+
+namespace millrace::cli {
+namespace {
+
+std::uint64_t skipped(const RunReport& report) {
+  return std::accumulate(report.records_skipped.begin(), report.records_skipped.end(), std::uint64_t{0},
+                         [](std::uint64_t sum, const auto& reason) { return sum + reason.second; });
+}
+
+std::string records_line(const RunReport& report) {
+  std::string line = fmt::format("{} in, {} out", count_text(report.records_in), count_text(report.records_out));
+  if (report.records_filtered > 0) line += fmt::format(", {} filtered", count_text(report.records_filtered));
+  line += fmt::format(", {} skipped", count_text(skipped(report)));
+  std::string reasons;
+  for (const auto& [reason, count] : report.records_skipped) {
+    reasons += fmt::format("{}{} {}", reasons.empty() ? "" : ", ", reason, count_text(count));
+  }
+  return reasons.empty() ? line : fmt::format("{} ({})", line, reasons);
+}
+
+/// What a person does next.
+std::string next_line(const RunReport& report, const SummaryContext& context) {
+  switch (report.state) {
+    case ExitState::completed:
+      return {};
+    case ExitState::completed_with_errors:
+      return fmt::format("look at what was left out, then: {}", context.again);
+    case ExitState::stopped:
+      break;
+    case ExitState::failed:
+      if (context.exit_code == 2) return "nothing was moved: mend the configuration, then run it again";
+      if (!context.position_kept) return "no position was kept: another run begins anew";
+      return fmt::format("when the cause is gone, go on with: {}", context.again);
+  }
+  if (!context.position_kept) return "no position was kept: another run begins anew";
+  return fmt::format("go on with: {}", context.again);
+}
+
+}  // namespace
+
+std::string summary_text(const RunReport& report, const SummaryContext& context) {
+  std::string text = fmt::format("{} after {}\n", to_string(report.state), time_text(report.elapsed));
+  if (report.error) text += fmt::format("  error      {}\n", harmless(report.error->describe()));
+  text += fmt::format("  records    {}\n", records_line(report));
+  text += fmt::format("  bytes      {} read, {} written in {}\n", bytes_text(static_cast<double>(report.payload_bytes)),
+                      bytes_text(static_cast<double>(report.bytes_written)), of_these(report.batches_written, "write"));
+  if (report.records_unacknowledged > 0) {
+    text +=
+        fmt::format("  open       {} not written in time; not committed\n", count_text(report.records_unacknowledged));
+  }
+  if (report.writes_dropped > 0) {
+    text +=
+        fmt::format("  dropped    {} given up on, as the sink was told to\n", of_these(report.writes_dropped, "write"));
+  }
+  if (!report.committed_summary.empty() && context.position_kept) {
+    text += fmt::format("  committed  {}\n", harmless(report.committed_summary));
+  }
+  if (context.counts_as_failed)
+    text += "  exit       4, because records were skipped and --fail-on-skipped was given\n";
+  if (const std::string next = next_line(report, context); !next.empty())
+    text += fmt::format("  next       {}\n", next);
+  return text;
+}
+
+std::string summary_json(const RunReport& report, const SummaryContext& context) {
+  nlohmann::ordered_json line{
+      {"type", "summary"},
+      {"state", to_string(report.state)},
+      {"exit_code", context.exit_code},
+      {"elapsed_seconds", std::chrono::duration<double>(report.elapsed).count()},
+      {"records_in", report.records_in},
+      {"records_out", report.records_out},
+      {"records_filtered", report.records_filtered},
+      {"records_skipped", report.records_skipped},
+      {"payload_bytes", report.payload_bytes},
+      {"bytes_written", report.bytes_written},
+      {"batches_written", report.batches_written},
+      {"records_unacknowledged", report.records_unacknowledged},
+      {"writes_dropped", report.writes_dropped},
+      {"committed", report.committed_summary},
+      {"next", next_line(report, context)},
+  };
+  if (report.error) line["error"] = report.error->describe();
+  return line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace millrace::cli

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Summary: the last lines of a run: state, records in and out, skipped by reason, bytes, time, what is committed, how
+// to go on. Pure functions.
+#pragma once
+
+#include <string>
+
+#include "millrace/pipeline/run_report.h"
+
+namespace millrace::cli {
+
+struct SummaryContext {
+  std::string again;          ///< the command that goes on
+  bool position_kept = true;  ///< false: another run begins anew
+  int exit_code = 0;
+  bool counts_as_failed = false;  ///< --fail-on-skipped, and records were skipped
+};
+
+/// Ends with a newline.
+[[nodiscard]] std::string summary_text(const RunReport& report, const SummaryContext& context);
+[[nodiscard]] std::string summary_json(const RunReport& report, const SummaryContext& context);
+
+}  // namespace millrace::cli
