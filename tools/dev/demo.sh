@@ -6,7 +6,6 @@
 
 demo=build/demo
 millrace=build/release/bin/millrace
-run= # pid of the run in the background
 
 # plain FOLDER: the decompressed bytes of every file in FOLDER, in order of name.
 plain() {
@@ -64,7 +63,7 @@ bulk_run() {
 }
 
 demo_bulk() {
-  local total now status
+  local total now status run
   # Small files and quick commits, so that a third of a second has something to show.
   local copy=(--from "file://$PWD/$demo/in/" --to "file://$PWD/$demo/out/"
     --set "source.s3.checkpoint.url=file://$PWD/$demo/manifest.json" --set checkpoint.interval=100ms --set sink.s3.max_file_size=4MiB)
@@ -78,7 +77,7 @@ demo_bulk() {
   while kill -0 "$run" 2>/dev/null; do
     now=$(du -sb "$demo/out" 2>/dev/null | cut -f1) || true
     if [ "${now:-0}" -gt $((total / 3)) ] && [ -e "$demo/manifest.json" ]; then
-      kill -9 "$run" || true
+      kill -9 "$run"
       break
     fi
     sleep 0.01
@@ -100,7 +99,6 @@ dev_demo() {
   local begun=$SECONDS lines_in lines_out lines_apart
   dev_build release
   mkdir -p "$demo"
-  trap '[ -z "$run" ] || kill "$run" 2>/dev/null || true' EXIT
   demo_earthquakes
   demo_bulk
   rm -rf "$demo/in" "$demo/out"
