@@ -128,7 +128,8 @@ class StrictJson {
     }
     return true;
   }
-  // Code points as decimal numbers with commas: a spelling of its own, so that equal keys are equal whatever UTF-8 says.
+  // Code points as decimal numbers with commas: a spelling of its own, so that equal keys are equal whatever UTF-8
+  // says.
   bool string(std::string& out) {
     if (!take('"')) return false;
     while (more()) {

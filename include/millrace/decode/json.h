@@ -29,7 +29,8 @@ enum class JsonFraming {
 
 struct JsonOptions {
   OnError on_error = OnError::fail;
-  /// At every depth. Off: untyped documents pass as they came; of a type's own fields a repeated one is always an error.
+  /// At every depth. Off: untyped documents pass as they came; of a type's own fields a repeated one is always an
+  /// error.
   bool reject_duplicate_keys = false;
   JsonFraming framing = JsonFraming::single;
   UnknownFields unknown_fields = UnknownFields::reject;  ///< json<T>() only

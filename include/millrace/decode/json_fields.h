@@ -27,7 +27,7 @@ template <class Class, class Member>
 struct JsonField {
   using Value = Member;
   std::string_view name;
-  Member Class::*member;
+  Member Class::* member;
 };
 
 /// For structs whose keys are not spelled like their members; written by hand where the macro does not fit:
@@ -35,9 +35,10 @@ struct JsonField {
 ///     return std::tuple(json_field("order-id", &Order::id), json_field("customer", &Order::customer));
 ///   }
 template <class Class, class Member>
-consteval JsonField<Class, Member> json_field(std::string_view name, Member Class::*member) {
+consteval JsonField<Class, Member> json_field(std::string_view name, Member Class::* member) {
   for (const char c : name) {
-    if (c == '"' || c == '\\' || static_cast<unsigned char>(c) < 0x20) throw "a key holds no quote, backslash or control character";
+    if (c == '"' || c == '\\' || static_cast<unsigned char>(c) < 0x20)
+      throw "a key holds no quote, backslash or control character";
   }
   return {name, member};
 }
@@ -65,13 +66,13 @@ struct JsonFields {
 #define MILLRACE_JSON_EXPAND2(...) MILLRACE_JSON_EXPAND1(MILLRACE_JSON_EXPAND1(MILLRACE_JSON_EXPAND1(__VA_ARGS__)))
 #define MILLRACE_JSON_EXPAND1(...) __VA_ARGS__
 #define MILLRACE_JSON_EACH_AGAIN() MILLRACE_JSON_EACH
-#define MILLRACE_JSON_EACH(Type, field, ...)             \
-  ::millrace::json_field(#field, &Type::field) __VA_OPT__( \
-      , MILLRACE_JSON_EACH_AGAIN MILLRACE_JSON_PARENTHESES(Type, __VA_ARGS__))
+#define MILLRACE_JSON_EACH(Type, field, ...)   \
+  ::millrace::json_field(#field, &Type::field) \
+      __VA_OPT__(, MILLRACE_JSON_EACH_AGAIN MILLRACE_JSON_PARENTHESES(Type, __VA_ARGS__))
 
 /// Lists the fields of `Type`, up to 64 of them. Beside the type, in its namespace.
-#define MILLRACE_JSON_FIELDS(Type, ...)                                                           \
-  [[maybe_unused]] constexpr auto millrace_json_fields(const Type* /*type*/) noexcept {           \
-    return ::std::tuple(MILLRACE_JSON_EXPAND(MILLRACE_JSON_EACH(Type, __VA_ARGS__)));             \
-  }                                                                                               \
+#define MILLRACE_JSON_FIELDS(Type, ...)                                                 \
+  [[maybe_unused]] constexpr auto millrace_json_fields(const Type* /*type*/) noexcept { \
+    return ::std::tuple(MILLRACE_JSON_EXPAND(MILLRACE_JSON_EACH(Type, __VA_ARGS__)));   \
+  }                                                                                     \
   static_assert(true, "takes the semicolon")

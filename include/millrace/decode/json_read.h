@@ -21,9 +21,9 @@
 namespace millrace {
 
 template <class T>
-concept IsJsonInteger = std::integral<T> && !std::same_as<T, bool> && !std::same_as<T, char> &&
-                        !std::same_as<T, wchar_t> && !std::same_as<T, char8_t> && !std::same_as<T, char16_t> &&
-                        !std::same_as<T, char32_t>;
+concept IsJsonInteger =
+    std::integral<T> && !std::same_as<T, bool> && !std::same_as<T, char> && !std::same_as<T, wchar_t> &&
+    !std::same_as<T, char8_t> && !std::same_as<T, char16_t> && !std::same_as<T, char32_t>;
 
 [[nodiscard]] inline bool read_json(JsonCursor& cursor, bool& value) { return cursor.read(value); }
 [[nodiscard]] inline bool read_json(JsonCursor& cursor, double& value) { return cursor.read(value); }

@@ -75,9 +75,10 @@ class JsonFormat {
     } else if constexpr (std::same_as<T, decode::Text>) {
       append_json_string(out, record.view);
     } else {
-      static_assert(IsJsonWritable<T>,
-                    "encode::json_lines and json_array: list the fields of this type with MILLRACE_JSON_FIELDS, or give "
-                    "it a write_json");
+      static_assert(
+          IsJsonWritable<T>,
+          "encode::json_lines and json_array: list the fields of this type with MILLRACE_JSON_FIELDS, or give "
+          "it a write_json");
       JsonWriter writer(out);
       if (!write_json(writer, record)) [[unlikely]]
         return fail(writer.error());
@@ -122,9 +123,10 @@ class CustomFormat {
   void begin_batch(const Origin* /*origin*/) {}
   template <class T>
   [[nodiscard]] Result<void> encode(const T& record, const RecordMeta& meta, ByteBuffer& out) {
-    static_assert(std::is_invocable_r_v<Result<void>, Callable&, const T&, const RecordMeta&, ByteBuffer&>,
-                  "encode::with: the callable is Result<void>(const T&, const RecordMeta&, ByteBuffer&), where T is the "
-                  "type of record that the stage before it gives on");
+    static_assert(
+        std::is_invocable_r_v<Result<void>, Callable&, const T&, const RecordMeta&, ByteBuffer&>,
+        "encode::with: the callable is Result<void>(const T&, const RecordMeta&, ByteBuffer&), where T is the "
+        "type of record that the stage before it gives on");
     return std::invoke(callable_, record, meta, out);
   }
 

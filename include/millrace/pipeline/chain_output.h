@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ChainOutput: a chain's way into one of its lane's sinks. Of a source record all outputs are written or none: where a
-// record can become only one, its encoder writes straight into the sink's open chunk and takes back what it began; where
-// it can become several, they are staged here and handed over when the whole source record has gone through. Lane
+// record can become only one, its encoder writes straight into the sink's open chunk and takes back what it began;
+// where it can become several, they are staged here and handed over when the whole source record has gone through. Lane
 // thread; owned by the chain.
 #pragma once
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// compile: binds a plan (`decode | ops | encode`) to a lane's sinks as one loop. Per record there is no virtual call, no
-// allocation, no lock and no formatting of the framework's (INV-8); each call is known to the compiler down to the sink.
+// compile: binds a plan (`decode | ops | encode`) to a lane's sinks as one loop. Per record there is no virtual call,
+// no allocation, no lock and no formatting of the framework's (INV-8); each call is known to the compiler down to the
+// sink.
 #pragma once
 
 #include <cstddef>
@@ -75,13 +76,15 @@ class ChainBinder {
     auto& part = std::get<kIndex>(parts);
     const std::string at = prefix + std::to_string(kIndex + 1);
     if constexpr (kIndex + 1 == sizeof...(Parts)) {
-      static_assert(requires { std::move(part).bind(*this, at); },
-                    "a chain, and each branch of a split, ends with an encoder (encode::...), a split or a fan_out");
+      static_assert(
+          requires { std::move(part).bind(*this, at); },
+          "a chain, and each branch of a split, ends with an encoder (encode::...), a split or a fan_out");
       return std::move(part).bind(*this, at);
     } else {
       auto next = bind_from<kIndex + 1>(parts, prefix);
-      static_assert(requires { std::move(part).bind(*this, at, std::move(next)); },
-                    "nothing can follow an encoder, a split or a fan_out in a chain");
+      static_assert(
+          requires { std::move(part).bind(*this, at, std::move(next)); },
+          "nothing can follow an encoder, a split or a fan_out in a chain");
       return std::move(part).bind(*this, at, std::move(next));
     }
   }
@@ -100,8 +103,7 @@ class CompiledChain final : public LaneChain {
                 ChainCounts& counts) override {
     if (!core_->begin_run(batch, from, ack, issuer)) return {from, std::nullopt};
     Loop loop{*core_, decoder_, batch};
-    std::optional<std::string> thrown =
-        call_user_code([](void* state) { static_cast<Loop*>(state)->run(); }, &loop);
+    std::optional<std::string> thrown = call_user_code([](void* state) { static_cast<Loop*>(state)->run(); }, &loop);
     return core_->end_run(loop.failed, std::move(thrown), counts);
   }
 
@@ -142,8 +144,9 @@ template <IsChainPart Plan>
   auto core = std::make_unique<ChainCore>(context, row.may_multiply());
   detail::ChainBinder binder(*core);
   auto decoder = binder.bind_row(std::move(row));
-  static_assert(requires(const RecordMeta& meta) { decoder.take(std::string_view(), std::size_t{0}, meta); },
-                "a chain begins with a decoder: decode::raw(), text(), json() or json<T>()");
+  static_assert(
+      requires(const RecordMeta& meta) { decoder.take(std::string_view(), std::size_t{0}, meta); },
+      "a chain begins with a decoder: decode::raw(), text(), json() or json<T>()");
   if (core->build_error()) return fail(*core->build_error());
   return std::make_unique<detail::CompiledChain<decltype(decoder)>>(std::move(core), std::move(decoder));
 }

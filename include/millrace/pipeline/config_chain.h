@@ -18,7 +18,7 @@ struct DecodeOptions {
     json,
   } kind = Kind::none;
   OnError on_error = OnError::fail;
-  bool reject_duplicate_keys = false;                          ///< json
+  bool reject_duplicate_keys = false;                         ///< json
   decode::JsonFraming framing = decode::JsonFraming::single;  ///< json
 };
 
