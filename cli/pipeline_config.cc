@@ -208,6 +208,7 @@ template <class Kind>
 const Kind* read_connector(const ConfigSection& at, const std::vector<Kind>& kinds, ConfigSection& section,
                            ConfigProblems& problems) {
   std::vector<std::string> known;
+  known.reserve(kinds.size());
   for (const Kind& kind : kinds) known.push_back(kind.name);
   const auto name = only_key(at, known, problems);
   if (!name) return nullptr;

@@ -22,6 +22,7 @@ class Probes {
   static std::vector<Probe> run(ObjectStore& store, const Listing& listing, const std::vector<std::size_t>& objects) {
     Probes self;
     std::vector<Probe> probes;
+    probes.reserve(objects.size());
     for (const std::size_t object : objects) probes.push_back({object});
     for (Probe& probe : probes) {
       const ListedObject listed = listing[probe.object];

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 
 #include "connectors/s3/rolling_hash.h"
@@ -56,8 +55,7 @@ Result<void> ListingBuilder::add(const ObjectInfo& object) {
                                                    object.key.size(), etag.size(), printable(object.key, 100))));
   }
   char* at = take(object.key.size() + etag.size());
-  std::memcpy(at, object.key.data(), object.key.size());
-  std::memcpy(at + object.key.size(), etag.data(), etag.size());
+  std::ranges::copy(etag, std::ranges::copy(object.key, at).out);
   if (sorted_ && !listing_.entries_.empty()) sorted_ = Listing::key_of(listing_.entries_.back()) < object.key;
   const ObjectKind kind = kind_of(object);
   listing_.counts_.markers += kind == ObjectKind::marker ? 1 : 0;

@@ -83,14 +83,16 @@ void read_value(const ConfigSection& at, const OptionDescription& option, const 
     }
   } else if constexpr (std::integral<T> && !std::is_same_v<T, bool>) {
     using Wide = std::conditional_t<std::signed_integral<T>, std::int64_t, std::uint64_t>;
-    OptionNotes limits = notes;
-    if constexpr (sizeof(T) < sizeof(Wide)) {
-      if (!limits.min) limits.min = static_cast<double>(std::numeric_limits<T>::min());
-      if (!limits.max) limits.max = static_cast<double>(std::numeric_limits<T>::max());
-    }
     Wide value = static_cast<Wide>(out);
     const std::size_t before = problems.count();
-    OptionReader::read(at, option, limits, value, problems);
+    if constexpr (sizeof(T) < sizeof(Wide)) {
+      OptionNotes limits = notes;
+      if (!limits.min) limits.min = static_cast<double>(std::numeric_limits<T>::min());
+      if (!limits.max) limits.max = static_cast<double>(std::numeric_limits<T>::max());
+      OptionReader::read(at, option, limits, value, problems);
+    } else {
+      OptionReader::read(at, option, notes, value, problems);
+    }
     if (problems.count() == before) out = static_cast<T>(value);
   } else {
     OptionReader::read(at, option, notes, out, problems);
