@@ -4,12 +4,12 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
-#include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <csignal>
 #include <fstream>
 #include <iterator>
 
@@ -60,14 +60,17 @@ Child::Child(const std::vector<std::string>& arguments, const Environment& more,
   std::vector<std::string> words{MILLRACE_PROGRAM};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
 
   Environment variables{{"PATH", "/usr/bin:/bin"}, {"TMPDIR", folder_.path().string()}};
   for (const auto& [name, value] : more) variables[name] = value;
   std::vector<std::string> settings;
-  for (const auto& [name, value] : variables) settings.push_back(name + "=" + value);
+  settings.reserve(variables.size());
+  for (const auto& [name, value] : variables) settings.emplace_back(name).append("=").append(value);
   std::vector<char*> environment;
+  environment.reserve(settings.size() + 1);
   for (std::string& setting : settings) environment.push_back(setting.data());
   environment.push_back(nullptr);
 

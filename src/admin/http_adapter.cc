@@ -49,9 +49,9 @@ Result<std::unique_ptr<HttpListener>> HttpListener::listen(const ListenAddress& 
     response.set_content("the answer could not be made\n", "text/plain; charset=utf-8");
   });
   server.Get(".*", [handler = std::move(handler)](const httplib::Request& request, httplib::Response& response) {
-    HttpAnswer answer = handler(request.path);
+    const HttpAnswer answer = handler(request.path);
     response.status = answer.status;
-    response.set_content(std::move(answer.body), answer.content_type);
+    response.set_content(answer.body, answer.content_type);
   });
 
   state->address = address;

@@ -17,6 +17,7 @@ constexpr Duration kSlowEvent = std::chrono::seconds(5);
 
 std::vector<SinkPool*> pointers(const std::vector<std::unique_ptr<SinkPool>>& sinks) {
   std::vector<SinkPool*> pointers;
+  pointers.reserve(sinks.size());
   for (const auto& sink : sinks) pointers.push_back(sink.get());
   return pointers;
 }

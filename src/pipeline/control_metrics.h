@@ -22,7 +22,8 @@ struct ControlMetrics {
   Counter pause_events;
   Histogram paused_seconds;
 
-  enum State : std::size_t { starting, running, draining, completed, stopped, failed, kStates };
+  enum State : std::size_t { starting, running, draining, completed, stopped, failed };
+  static constexpr std::size_t kStates = failed + 1;
   std::array<Gauge, kStates> state;
   Gauge threads;
   void set_state(State now);

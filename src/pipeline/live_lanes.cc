@@ -44,6 +44,7 @@ Result<void> LiveLanes::begin(std::vector<std::unique_ptr<SourceLane>> lanes) {
   MILLRACE_CHECK(lanes_.empty(), "an assignment begins after the one before is gone");
   MILLRACE_TRY(guarded("the source's lanes", [&] { return check(lanes); }));
   std::vector<PartitionId> partitions;
+  partitions.reserve(lanes.size());
   for (const auto& lane : lanes) partitions.push_back(lane->partition());
   const Epoch epoch = options_.checkpointer->begin_epoch(partitions);
   for (auto& lane : lanes) {
@@ -106,6 +107,7 @@ LiveLane* LiveLanes::find(LaneId lane) {
 
 std::vector<LaneId> LiveLanes::ids() const {
   std::vector<LaneId> ids;
+  ids.reserve(lanes_.size());
   for (const LiveLane& lane : lanes_) ids.push_back(lane.status->id);
   return ids;
 }
