@@ -242,6 +242,7 @@ void S3Client::cancel(CallId id) {
 void S3Client::cancel_all() {
   // Those that the loop has refused already end by themselves, a little later.
   std::vector<CallId> ids;
+  ids.reserve(calls_.size());
   for (const auto& [id, call] : calls_) ids.push_back(id);
   for (const CallId id : ids) cancel(id);
 }
