@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "millrace/testing/manual_clock.h"
 #include "millrace/testing/memory_store.h"
 #include "millrace/testing/slow_store.h"
 
@@ -40,44 +41,6 @@ class Reader {
   Mutex mutex_;
   CondVar changed_;
   Ended ended_;
-};
-
-/// Time that only the test moves; for one thread that waits.
-class HandClock final : public Clock {
- public:
-  SteadyTime now() const override {
-    const MutexLock lock(mutex_);
-    return now_;
-  }
-  UnixMicros unix_micros() const override { return 0; }
-  void wait_until(CondVar& condition, Mutex& mutex, SteadyTime deadline) override {
-    {
-      const MutexLock lock(mutex_);
-      if (now_ >= deadline) return;
-      waiting_ = &condition;
-      waiting_mutex_ = &mutex;
-    }
-    condition.wait(mutex);
-  }
-  void advance(Duration by) {
-    CondVar* condition = nullptr;
-    Mutex* mutex = nullptr;
-    {
-      const MutexLock lock(mutex_);
-      now_ += by;
-      condition = waiting_;
-      mutex = waiting_mutex_;
-    }
-    if (condition == nullptr) return;
-    const MutexLock lock(*mutex);  // held by whoever is about to wait
-    condition->notify_all();
-  }
-
- private:
-  mutable Mutex mutex_;
-  SteadyTime now_ MILLRACE_GUARDED_BY(mutex_){};
-  CondVar* waiting_ MILLRACE_GUARDED_BY(mutex_) = nullptr;
-  Mutex* waiting_mutex_ MILLRACE_GUARDED_BY(mutex_) = nullptr;
 };
 
 class FaultyStoreTest : public ::testing::Test {
@@ -189,12 +152,14 @@ TEST_F(FaultyStoreTest, AHangingPutIsEndedByCancelAll) {
 }
 
 TEST_F(FaultyStoreTest, DelaysGoByTheClock) {
-  HandClock clock;
+  ManualClock clock;
   FaultyStore store(memory_, clock);
   store.add({.op = StoreOp::read, .delay = std::chrono::seconds(30)});
   Reader reader;
   reader.start(store, "in/a", 10);
+  clock.wait_for_sleepers(1);
   clock.advance(std::chrono::seconds(29));
+  clock.wait_for_sleepers(1);
   EXPECT_FALSE(reader.ended());
   clock.advance(std::chrono::seconds(1));
   EXPECT_TRUE(reader.wait().outcome->info);
@@ -202,7 +167,7 @@ TEST_F(FaultyStoreTest, DelaysGoByTheClock) {
 
 // 30 ms rows: what is asked for side by side takes one latency, not one after the other.
 TEST_F(FaultyStoreTest, SlowReadsOverlap) {
-  HandClock clock;
+  ManualClock clock;
   SlowStore::Options options;
   options.latency = std::chrono::milliseconds(30);
   options.bytes_per_second = 1000;
@@ -211,7 +176,9 @@ TEST_F(FaultyStoreTest, SlowReadsOverlap) {
   Reader readers[20];
   for (Reader& reader : readers) reader.start(store, "in/a", 10);
   EXPECT_EQ(store.most_reads_in_flight(), 20U);
+  clock.wait_for_sleepers(1);
   clock.advance(std::chrono::milliseconds(39));
+  clock.wait_for_sleepers(1);
   for (Reader& reader : readers) EXPECT_FALSE(reader.ended());
   clock.advance(std::chrono::milliseconds(1));
   for (Reader& reader : readers) EXPECT_EQ(reader.wait().bytes, "0123456789");

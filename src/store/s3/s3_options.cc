@@ -64,6 +64,7 @@ Result<S3Options> read_s3_options(std::string_view bucket, const StoreOptions& o
       first_of(options.get("endpoint"), {environment("AWS_ENDPOINT_URL_S3"), environment("AWS_ENDPOINT_URL")});
   read.allow_http = options.flag("allow_http");
   read.virtual_hosted = options.flag("virtual_hosted_style_request");
+  read.path_style = options.has("virtual_hosted_style_request") && !read.virtual_hosted;
 
   read.skip_signature = options.flag("skip_signature");
   read.unsigned_payload = options.flag("unsigned_payload");

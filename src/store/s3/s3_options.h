@@ -22,6 +22,7 @@ struct S3Options {
   std::string endpoint;  ///< empty: AWS
   bool allow_http = false;
   bool virtual_hosted = false;
+  bool path_style = false;  ///< asked for, also of AWS
 
   std::optional<Credentials> keys;  ///< given in the options: nobody else is asked
   AwsChainOptions chain;

@@ -65,6 +65,13 @@ TEST(S3Options, Defaults) {
   EXPECT_TRUE(options.user_agent.starts_with("millrace/"));
 }
 
+// `path_style: true` of the sink is virtual_hosted_style_request "false", and holds for AWS too.
+TEST(S3Options, PathStyleCanBeAskedFor) {
+  EXPECT_FALSE(must({}).path_style);
+  EXPECT_TRUE(must({{"virtual_hosted_style_request", "false"}}).path_style);
+  EXPECT_FALSE(must({{"virtual_hosted_style_request", "true"}}).path_style);
+}
+
 TEST(S3Options, EveryOptionThatIsTakenDoesSomething) {
   const auto options = must({{"aws_access_key_id", "AK"},
                              {"AWS-SECRET-ACCESS-KEY", "SK"},

@@ -329,7 +329,7 @@ HttpLoopOptions loop_options(const S3Options& options, const Endpoint& endpoint)
 Result<std::shared_ptr<ObjectStore>> make_store(const S3Options& options, const StoreContext& context) {
   if (options.bucket.empty()) return fail(Error::config("s3://: a url names its bucket: s3://bucket/prefix"));
   MILLRACE_ASSIGN(Endpoint endpoint, Endpoint::make({options.bucket, options.region, options.endpoint,
-                                                     options.allow_http, options.virtual_hosted, false}));
+                                                     options.allow_http, options.virtual_hosted, options.path_style}));
   MILLRACE_ASSIGN(auto loop, HttpLoop::start(loop_options(options, endpoint)));
   // A completion may drop the last owner, and the loop thread cannot join itself.
   return std::shared_ptr<ObjectStore>(new S3Store(options, context, std::move(endpoint), std::move(loop)),
