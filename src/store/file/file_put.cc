@@ -73,10 +73,12 @@ Result<void> write_all(int file, std::string_view body, std::string_view path) {
   return {};
 }
 
-/// The folder's lock: whoever looks and then renames or removes holds it, over all processes.
-Result<Descriptor> lock_folder(const std::string& folder) {
+/// The folder's lock: whoever replaces or removes holds it, over all processes. Only those who look first make it, so
+/// that folders of plain output stay free of it; the others have nobody to wait for while there is none.
+Result<Descriptor> lock_folder(const std::string& folder, bool make) {
   const std::string path = folder + kLockName;
-  Descriptor lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+  Descriptor lock(::open(path.c_str(), O_RDWR | O_CLOEXEC | (make ? O_CREAT : 0), 0666));
+  if (!lock.valid() && errno == ENOENT && !make) return lock;
   if (!lock.valid()) return fail(file_error(errno, path, "be opened"));
   while (::flock(lock.get(), LOCK_EX) != 0) {
     if (errno != EINTR) return fail(file_error(errno, path, "be locked"));
@@ -96,7 +98,8 @@ Result<void> place(const std::string& temporary, const std::string& path, const 
     if (errno != EINVAL && errno != ENOSYS) return fail(file_error(errno, path, "be made"));
   }
   // Every step that replaces something holds the lock, or an if_match could overwrite what it has not seen.
-  MILLRACE_ASSIGN(const Descriptor lock, lock_folder(std::string(folder_of(path))));
+  MILLRACE_ASSIGN(const Descriptor lock,
+                  lock_folder(std::string(folder_of(path)), put.condition != PutCondition::none));
   if (put.condition != PutCondition::none) {
     struct stat status{};
     const bool there = ::stat(path.c_str(), &status) == 0;
@@ -149,7 +152,7 @@ Result<void> remove_file(std::string_view name) {
   if (::stat(path.c_str(), &status) != 0 && (errno == ENOENT || errno == ENOTDIR)) return {};
   if (S_ISDIR(status.st_mode)) return {};  // a folder is no object
   {
-    MILLRACE_ASSIGN(const Descriptor lock, lock_folder(folder));
+    MILLRACE_ASSIGN(const Descriptor lock, lock_folder(folder, false));
     if (::unlink(path.c_str()) != 0 && errno != ENOENT) return fail(file_error(errno, path, "be removed"));
   }
   return sync_folder(folder);

@@ -215,6 +215,21 @@ TEST_F(FileStoreTest, APutMakesFoldersAndLeavesNothingBehind) {
   EXPECT_THAT(names, ElementsAre("a"));
 }
 
+// Folders of plain output hold nothing but the output.
+TEST_F(FileStoreTest, OnlyConditionalReplacementsLeaveALock) {
+  ASSERT_TRUE(store_->put({.key = "out/a", .body = "1"}));
+  ASSERT_TRUE(store_->put({.key = "out/a", .body = "2"}));
+  ASSERT_TRUE(store_->put({.key = "out/b", .body = "1", .condition = PutCondition::if_absent}));
+  ASSERT_TRUE(store_->remove("out/b"));
+  EXPECT_FALSE(std::filesystem::exists(root_ + "/out/.millrace-lock"));
+  const ETag tag = store_->head("out/a")->info.etag;
+  ASSERT_TRUE(store_->put({.key = "out/a", .body = "3", .condition = PutCondition::if_match, .etag = tag}));
+  EXPECT_TRUE(std::filesystem::exists(root_ + "/out/.millrace-lock"));
+  EXPECT_THAT(list({.prefix = "out/"}), ElementsAre("out/a"));
+  EXPECT_TRUE(store_->put({.key = "out/a", .body = "4"}));
+  EXPECT_TRUE(store_->remove("out/a"));
+}
+
 TEST_F(FileStoreTest, A16_ANameIsAFileOrAFolder) {
   ASSERT_TRUE(store_->put({.key = "in/a", .body = "1"}));
   const auto below = store_->put({.key = "in/a/b", .body = "2"});
