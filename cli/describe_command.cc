@@ -31,9 +31,23 @@ ComponentDescription store_options() {
   return store;
 }
 
+/// For people the file's page names the connectors; each has a page of its own.
+ComponentDescription without_connectors(ComponentDescription file) {
+  for (OptionDescription& option : file.options) {
+    if (option.name != "source" && option.name != "sink") continue;
+    for (OptionDescription& connector : option.nested) {
+      connector.nested.clear();
+      connector.meaning += fmt::format(" Keys: millrace describe {}-{}.", connector.name, option.name);
+    }
+  }
+  return file;
+}
+
 /// Everything that has a page of its own: the file, and each connector as "<name>-source" or "<name>-sink".
-std::vector<ComponentDescription> all_components(const Registry& registry) {
-  std::vector<ComponentDescription> all{describe_pipeline_file(registry)};
+std::vector<ComponentDescription> all_components(const Registry& registry, DescribeFormat format) {
+  std::vector<ComponentDescription> all{format == DescribeFormat::json_schema
+                                            ? describe_pipeline_file(registry)
+                                            : without_connectors(describe_pipeline_file(registry))};
   const auto add = [&](ComponentDescription description, const std::string& name) {
     description.name = name;
     all.push_back(std::move(description));
@@ -68,7 +82,7 @@ std::string list_of(const std::vector<ComponentDescription>& components) {
 }  // namespace
 
 int describe(const DescribeArguments& arguments, const Registry& registry) {
-  const std::vector<ComponentDescription> components = all_components(registry);
+  const std::vector<ComponentDescription> components = all_components(registry, arguments.format);
   if (arguments.component.empty()) {
     const std::string text =
         arguments.format == DescribeFormat::text ? list_of(components) : rendered(components.front(), arguments.format);
