@@ -95,7 +95,7 @@ TEST_F(Ending, K10_SigtermCommitsWhatIsWrittenAndAnotherRunGoesOn) {
     input += text;
   }
   Pipe pipe;
-  Child child(to_stdout(), {}, pipe.writer());
+  Child child(to_stdout(), {}, {.out = pipe.writer()});
   pipe.close_writer();
   std::string first = pipe.read(100'000);
   ASSERT_GE(first.size(), 100'000U);
@@ -126,7 +126,7 @@ TEST_F(Ending, ASecondSignalEndsAtOnceWithItsNumber) {
   folder.write("in/a.ndjson", lines(50'000));
   for (const int number : {SIGINT, SIGTERM}) {
     Pipe pipe;  // nobody reads it, so the run cannot end by itself
-    Child child(to_stdout(), {}, pipe.writer());
+    Child child(to_stdout(), {}, {.out = pipe.writer()});
     pipe.close_writer();
     ASSERT_GE(pipe.read(1).size(), 1U);
     child.signal(number);
@@ -145,7 +145,7 @@ TEST_F(Ending, M06_AStopThatCannotBeFinishedIsFailed) {
   std::vector<std::string> arguments = to_stdout();
   arguments.insert(arguments.end(), {"--set", "pipeline.drain_timeout=300ms"});
   Pipe pipe;
-  Child child(arguments, {}, pipe.writer());
+  Child child(arguments, {}, {.out = pipe.writer()});
   pipe.close_writer();
   ASSERT_GE(pipe.read(1).size(), 1U);
   child.signal(SIGTERM);
@@ -160,7 +160,7 @@ TEST_F(Ending, AnAdminAddressInUseIsNamed) {
   Pipe pipe;  // nobody reads it, so the first run goes on
   std::vector<std::string> arguments = to_stdout();
   arguments.insert(arguments.end(), {"--set", "metrics.listen=127.0.0.1:0"});
-  Child first(arguments, {}, pipe.writer());
+  Child first(arguments, {}, {.out = pipe.writer()});
   const std::string mark = "at=127.0.0.1:";
   ASSERT_TRUE(eventually([&] { return first.err().find(mark) != std::string::npos; })) << first.err();
   const std::string err = first.err();

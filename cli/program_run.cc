@@ -56,7 +56,7 @@ std::map<std::string, std::string> ScratchFolder::files(const std::string& name)
   return found;
 }
 
-Child::Child(const std::vector<std::string>& arguments, const Environment& more, int stdout_to) {
+Child::Child(const std::vector<std::string>& arguments, const Environment& more, Ends ends) {
   std::vector<std::string> words{MILLRACE_PROGRAM};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> argv;
@@ -76,17 +76,16 @@ Child::Child(const std::vector<std::string>& arguments, const Environment& more,
 
   posix_spawn_file_actions_t actions;
   ::posix_spawn_file_actions_init(&actions);
-  ::posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  const auto open = [&](int descriptor, const char* name) {
-    ::posix_spawn_file_actions_addopen(&actions, descriptor, (folder_.path() / name).c_str(),
-                                       O_WRONLY | O_CREAT | O_APPEND, 0600);
+  const auto give = [&](int descriptor, int end, const std::filesystem::path& otherwise, int flags) {
+    if (end >= 0) {
+      ::posix_spawn_file_actions_adddup2(&actions, end, descriptor);
+    } else {
+      ::posix_spawn_file_actions_addopen(&actions, descriptor, otherwise.c_str(), flags, 0600);
+    }
   };
-  if (stdout_to >= 0) {
-    ::posix_spawn_file_actions_adddup2(&actions, stdout_to, 1);
-  } else {
-    open(1, "out");
-  }
-  open(2, "err");
+  give(0, ends.in, "/dev/null", O_RDONLY);
+  give(1, ends.out, folder_.path() / "out", O_WRONLY | O_CREAT | O_APPEND);
+  give(2, ends.err, folder_.path() / "err", O_WRONLY | O_CREAT | O_APPEND);
   EXPECT_EQ(::posix_spawn(&pid_, MILLRACE_PROGRAM, &actions, nullptr, argv.data(), environment.data()), 0);
   ::posix_spawn_file_actions_destroy(&actions);
 }

@@ -40,10 +40,17 @@ struct Ended {
 
 using Environment = std::map<std::string, std::string>;
 
+/// Descriptors that a child gets in place of /dev/null and of files.
+struct Ends {
+  int in = -1;
+  int out = -1;
+  int err = -1;
+};
+
 /// A running millrace. Destroying it kills and reaps it.
 class Child {
  public:
-  explicit Child(const std::vector<std::string>& arguments, const Environment& more = {}, int stdout_to = -1);
+  explicit Child(const std::vector<std::string>& arguments, const Environment& more = {}, Ends ends = {});
   ~Child();
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;

@@ -140,7 +140,7 @@ TEST_F(Program, AClosedStdoutEndsTheRunFailedAndNotWithACrash) {
   int ends[2];
   ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
   ::close(ends[0]);
-  Child child({"run", "--from", folder.url("in/"), "--to", "-"}, {}, ends[1]);
+  Child child({"run", "--from", folder.url("in/"), "--to", "-"}, {}, {.out = ends[1]});
   ::close(ends[1]);
   const Ended ended = child.wait();
   EXPECT_EQ(ended.signal, 0);
