@@ -128,7 +128,7 @@ Result<ZstdDecompressor::Step> ZstdDecompressor::decode(std::string_view input, 
   if (output.empty() || (input.empty() && !holds_output_)) return Step{.stop = true};
   std::size_t take = wanted_ > kBlockHeaderBytes ? wanted_ - kBlockHeaderBytes : wanted_;
   if (holds_output_) take = 0;
-  const std::span<const char> given(input.data(), std::min(input.size(), take));
+  const std::span<const char> given = std::span<const char>(input).first(std::min(input.size(), take));
   ZSTD_inBuffer in{given.data(), given.size(), 0};
   ZSTD_outBuffer out{output.data(), output.size(), 0};
   const std::size_t wanted = ZSTD_decompressStream(context_.get(), &out, &in);
