@@ -13,8 +13,13 @@ namespace {
 // What is copied of a chunk at first in search of a record's end; doubled with each step, so a record is copied once
 // and at most as much again beyond its end.
 constexpr std::size_t kFirstStep = 4U << 10U;
-// A buffer that one giant record has grown beyond this is given back.
+// A buffer that one giant record has grown beyond this is given back; always under ASan, which watches freed memory
+// best.
+#if defined(MILLRACE_ASAN)
+constexpr std::size_t kKeptBytes = 0;
+#else
 constexpr std::size_t kKeptBytes = 1U << 20U;
+#endif
 
 }  // namespace
 
@@ -89,12 +94,8 @@ bool ChunkWindow::extend() {
 
 void ChunkWindow::retire() noexcept {
   if (!assembling_ && assembled_.capacity() != 0) {
-#if defined(MILLRACE_ASAN)
-    assembled_ = {};
-#else
     assembled_.clear();
     if (assembled_.capacity() > kKeptBytes) assembled_ = {};
-#endif
   }
   if (!assembling_ && chunk_.data() != nullptr) {
     const char* memory = chunk_.data() - chunk_.headroom();
