@@ -10,6 +10,9 @@ namespace {
 
 // isa-l counts in 32 bits.
 constexpr std::size_t kMostBytes = std::size_t{1} << 30U;
+// When isa-l meets an invalid symbol or match it has counted the match under way (258 bytes at most) as written, but
+// has not written it: what stands there is left over from earlier. More than that much is taken back.
+constexpr std::size_t kUnsureBytes = 512;
 
 std::string_view meaning(int code) {
   switch (code) {
@@ -44,6 +47,14 @@ Result<Decompressor::Progress> GzipDecompressor::decompress(std::string_view inp
   progress.produced += drain(output.subspan(progress.produced));
   if (progress.produced == 0) return fail(*error_);
   return progress;
+}
+
+// Takes back what isa-l cannot have written: first of what it holds, then of what it `produced`.
+std::size_t GzipDecompressor::sure_of(std::size_t produced) {
+  const auto held = static_cast<std::size_t>(state_.tmp_out_valid - state_.tmp_out_processed);
+  const std::size_t unsure = std::min(kUnsureBytes, held + produced);
+  state_.tmp_out_valid -= static_cast<std::int32_t>(std::min(unsure, held));
+  return produced - (unsure - std::min(unsure, held));
 }
 
 // What isa-l had decoded ahead of the place where it failed.
@@ -99,7 +110,10 @@ GzipDecompressor::Step GzipDecompressor::inflate(std::string_view input, std::sp
   state_.next_out = reinterpret_cast<std::uint8_t*>(output.data());
   state_.avail_out = static_cast<std::uint32_t>(room);
   const int code = isal_inflate(&state_);
-  Step done{.consumed = given - state_.avail_in, .produced = room - state_.avail_out};
+  // By the pointers: after an error the counts beside them are wrong.
+  Step done{.consumed = static_cast<std::size_t>(state_.next_in - reinterpret_cast<const std::uint8_t*>(input.data())),
+            .produced = static_cast<std::size_t>(state_.next_out - reinterpret_cast<std::uint8_t*>(output.data()))};
+  if (code == ISAL_INVALID_SYMBOL || code == ISAL_INVALID_LOOKBACK) done.produced = sure_of(done.produced);
   done.stop = done.consumed == input.size() || done.produced == output.size();
   if (code >= 0 && state_.block_state == ISAL_BLOCK_FINISH) {
     phase_ = Phase::between;

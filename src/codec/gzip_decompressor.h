@@ -39,6 +39,7 @@ class GzipDecompressor final : public Decompressor {
   [[nodiscard]] Result<Step> read_header(std::string_view input);
   [[nodiscard]] Step inflate(std::string_view input, std::span<char> output);
   [[nodiscard]] Result<Step> skip_zeros(std::string_view input);
+  [[nodiscard]] std::size_t sure_of(std::size_t produced);
   [[nodiscard]] std::size_t drain(std::span<char> output);
   [[nodiscard]] Error corrupt(std::uint64_t offset, std::string_view what) const;
 
