@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -91,7 +92,6 @@ inline S3Options options_for(const millrace::testing::FaultServer& server) {
   options.region = server.options().region;
   options.keys = Credentials{server.options().access_key, server.options().secret_key, server.options().session_token,
                              INT64_MAX, "the store's options"};
-  options.no_progress_timeout = std::chrono::seconds(1);
   return options;
 }
 
@@ -123,5 +123,29 @@ struct Fixture {
   std::shared_ptr<KeptLog> log;
   std::shared_ptr<ObjectStore> store;
 };
+
+/// Bytes in which every place looks different from its neighbours.
+inline std::string patterned(std::size_t size) {
+  std::string bytes(size, '\0');
+  for (std::size_t i = 0; i < size; ++i) bytes[i] = static_cast<char>('a' + (i * 7 + i / 251) % 26);
+  return bytes;
+}
+
+/// Loads a canned case; one that is missing ends the test program.
+inline void play(Fixture& f, std::string_view name) {
+  if (const auto loaded = f.server->load_case(name); !loaded) {
+    std::fprintf(stderr, "%s\n", loaded.error().message().c_str());
+    std::abort();
+  }
+}
+
+/// Why a read failed; one that did not ends the test program.
+inline const Error& error_of(const ReadAnswer& answer) {
+  if (answer.outcome.info) {
+    std::fprintf(stderr, "a read succeeded that should not have\n");
+    std::abort();
+  }
+  return answer.outcome.info.error();
+}
 
 }  // namespace millrace::s3::testing
