@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// Goal: connections, descriptors and proxies behave as documented. Method: counts on the fault server and on this
+// process, and a listener that plays the proxy.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "tests/s3_fault_server/http_listener.h"
+#include "tests/s3_store/fixture.h"
+
+namespace millrace::s3 {
+namespace {
+
+using testing::error_of;
+using testing::Fixture;
+using testing::read;
+
+std::ptrdiff_t open_descriptors() {
+  return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), std::filesystem::directory_iterator());
+}
+
+TEST(S3StoreTransport, G09_DescriptorsStayLevelOverFailures) {
+  Fixture f;
+  f.server->put_object("bucket", "k", std::string(20'000, 'x'));
+  f.server->add_fault("op=GetObject key=gone times=every status=404 code=NoSuchKey");
+  const auto round = [&](int count) {
+    for (int i = 0; i < count; ++i) {
+      EXPECT_TRUE(read(*f.store, "k", 0, 20'000).outcome.info);
+      EXPECT_FALSE(read(*f.store, "gone", 0, 10).outcome.info);
+      EXPECT_FALSE(read(*f.store, "k", 0, 10, ETag{"\"other\""}).outcome.info);  // 412
+      EXPECT_FALSE(read(*f.store, "k", 0, 10, {}, 5).outcome.info);  // refused at its head, connection dropped
+    }
+  };
+  round(10);
+  const auto before = open_descriptors();
+  round(50);
+  // The server's side of a dropped connection may close a little later.
+  EXPECT_LE(open_descriptors(), before + 4);
+}
+
+TEST(S3StoreTransport, ReadsInFlightReallyAreInFlight) {
+  Fixture f;
+  f.server->put_object("bucket", "k", std::string(64'000, 'x'));
+  f.server->add_fault("op=GetObject times=every stall_after=1");
+  std::vector<std::unique_ptr<testing::PendingRead>> reads;
+  for (std::size_t i = 0; i < 64; ++i) {
+    reads.push_back(std::make_unique<testing::PendingRead>(*f.store, "k", i * 1000, 1000));
+  }
+  EXPECT_TRUE(f.server->wait_for("GetObject", 64));  // none has been answered to its end
+  f.store->cancel_all();
+  for (auto& one : reads) EXPECT_EQ(error_of(one->wait()).code(), ErrorCode::cancelled);
+  EXPECT_EQ(f.server->connections(), 64U);
+}
+
+TEST(S3StoreTransport, AProxyGetsTheRequestsUnlessTheHostIsExcluded) {
+  Mutex mutex;
+  std::vector<std::string> targets;
+  const auto proxy = *millrace::testing::HttpListener::start({}, [&](const millrace::testing::HttpRequest& request) {
+    const MutexLock lock(mutex);
+    targets.push_back(request.target);
+    millrace::testing::HttpAnswer answer;
+    answer.status = 503;
+    return answer;
+  });
+  Fixture f;
+  S3Options options = testing::options_for(*f.server);
+  options.proxy_url = proxy->endpoint();
+  f.open(options);
+  EXPECT_EQ(f.store->list({.prefix = "in/"}).error().code(), ErrorCode::unavailable);
+  {
+    const MutexLock lock(mutex);
+    ASSERT_EQ(targets.size(), 1U);
+    EXPECT_TRUE(targets[0].starts_with(f.server->endpoint() + "/bucket?encoding-type=url&")) << targets[0];
+  }
+  options.proxy_excludes = "127.0.0.1";
+  f.open(options);
+  EXPECT_TRUE(f.store->list({.prefix = "in/"}));
+}
+
+TEST(S3StoreTransport, TheUserAgentIsTold) {
+  Fixture f;
+  EXPECT_TRUE(f.store->list({}));
+  const auto requests = f.server->requests();
+  EXPECT_TRUE(requests.at(0).http.header("user-agent").starts_with("millrace/"));
+  EXPECT_FALSE(requests.at(0).http.has_header("expect"));
+  EXPECT_FALSE(requests.at(0).http.has_header("accept-encoding"));  // Content-Encoding is the reader's affair
+}
+
+TEST(S3StoreTransport, E05_AListingOfManyPagesIsSteady) {
+  Fixture f({.check_signatures = false});
+  f.server->set_synthetic_keys("bucket", {"in/", 50'000, std::make_shared<const std::string>("{}\n")});
+  std::string token;
+  std::string last;
+  std::size_t keys = 0;
+  do {
+    auto page = f.store->list({.prefix = "in/", .continuation = token});
+    ASSERT_TRUE(page) << page.error().describe();
+    keys += page->objects.size();
+    EXPECT_LT(last, page->objects.front().key);
+    last = page->objects.back().key;
+    token = page->continuation;
+  } while (!token.empty());
+  EXPECT_EQ(keys, 50'000U);
+  EXPECT_EQ(f.server->count("ListObjectsV2"), 50U);
+  EXPECT_EQ(f.server->connections(), 1U);
+}
+
+}  // namespace
+}  // namespace millrace::s3
