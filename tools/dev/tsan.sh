@@ -8,7 +8,7 @@
 
 # Folders whose tests run here; what lies between them (codecs, framers, decoders) has no threads.
 tsan_folders=(src/base src/ack src/metrics src/store src/source src/sink src/checkpoint src/pipeline src/admin connectors
-  tests/journey tests/simulation)
+  tests/journey tests/engine tests/sinks tests/s3_store)
 
 dev_tsan() {
   local targets
