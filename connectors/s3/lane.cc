@@ -92,6 +92,7 @@ Result<void> S3Lane::start_reading(Piece& piece) {
   origin->object = listed.key;
   origin->etag = listed.etag;
   origin->last_modified = listed.last_modified;
+  MILLRACE_ASSIGN(origin->first_offset, record_offset(ordinal_, 0));
   origin_ = std::move(origin);
   reader_.start(decompressor(codec_));
   reading_ = true;

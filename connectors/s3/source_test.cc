@@ -13,6 +13,7 @@
 
 #include "connectors/s3/source_fixture.h"
 #include "connectors/s3/status.h"
+#include "millrace/record/record_place.h"
 
 namespace millrace::s3_source {
 namespace {
@@ -260,6 +261,29 @@ TEST_F(SourceTest, E05_ClosingDuringTheListingEndsIt) {
   EXPECT_EQ(source->progress().phase, "listing");
   source->close();
   EXPECT_EQ(memory->contents().count(kManifest), 0U);
+}
+
+// What a message says of a record: its number in its object, whatever came before it in its lane.
+TEST_F(SourceTest, ARecordIsNamedByItsNumberInItsObject) {
+  fill(2, 3);
+  BackfillRig run(memory);
+  run.options.lanes = 1;
+  ASSERT_EQ(message_of(run.open()), "succeeded");
+  std::vector<std::string> places;
+  while (true) {
+    auto polled = run.lanes[0]->poll(10, std::chrono::seconds(20));
+    ASSERT_TRUE(polled) << polled.error().message();
+    if (std::holds_alternative<Exhausted>(*polled)) break;
+    const auto* batch = std::get_if<PayloadBatch>(&*polled);
+    if (batch == nullptr || batch->payloads.empty()) continue;
+    RecordMeta meta;
+    meta.origin = batch->origin.get();
+    meta.offset = batch->offset(1);
+    places.push_back(record_place(meta));
+  }
+  ASSERT_EQ(places.size(), 2U);
+  EXPECT_TRUE(places[0].starts_with("record 2 of b/in/o000.ndjson (")) << places[0];
+  EXPECT_TRUE(places[1].starts_with("record 2 of b/in/o001.ndjson (")) << places[1];
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ millrace_test(s3_listing_test SOURCES listing_test.cc DEPENDS s3 store_memory st
 millrace_test(s3_manifest_test SOURCES manifest_file_test.cc manifest_keeper_test.cc
   DEPENDS s3 store_memory store_faulty testing LINK fmt::fmt)
 millrace_test(s3_source_test SOURCES source_property_test.cc source_reading_test.cc source_resume_test.cc source_test.cc
-  DEPENDS s3 checkpoint store_memory store_faulty LINK rapidcheck fmt::fmt LABELS unit property TIMEOUT 300)
+  DEPENDS s3 record checkpoint store_memory store_faulty LINK rapidcheck fmt::fmt LABELS unit property TIMEOUT 300)
 # A program of its own: it counts every allocation.
 millrace_test(s3_lane_allocation_test SOURCES lane_allocation_test.cc
   DEPENDS s3 checkpoint store_memory store_faulty LINK fmt::fmt)
