@@ -2,7 +2,8 @@
 // JsonTokens: where each brace, bracket, colon, comma, string and scalar of a document begins. simdjson's first stage
 // finds them at several bytes a cycle and settles three things on the way: the bytes are UTF-8, strings are closed, no
 // control character stands in one. What the tokens say together is for JsonWalk and JsonCursor to judge (ADR-0004).
-// One per lane; its memory is kept from one document to the next.
+// One per lane; its memory is kept from one document to the next: four bytes a token, and a copy where padding is
+// missing.
 #pragma once
 
 #include <cstddef>

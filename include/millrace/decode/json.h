@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -107,8 +108,17 @@ struct JsonDecoder : ChainPart {
   }
 };
 
+/// A type that json<T>() can read.
+template <class T>
+concept IsJsonReadable = std::default_initializable<T> && requires(JsonCursor& cursor, T& value) {
+  { read_json(cursor, value) } -> std::same_as<bool>;
+};
+
 template <class T>
 struct TypedJsonDecoder : ChainPart {
+  static_assert(IsJsonReadable<T>,
+                "decode::json<T>: list the fields of T with MILLRACE_JSON_FIELDS, or give it a read_json; T is made "
+                "without arguments");
   JsonOptions options;
   [[nodiscard]] bool may_multiply() const noexcept { return options.framing != JsonFraming::single; }
 

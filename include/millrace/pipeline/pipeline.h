@@ -15,6 +15,7 @@
 #include "millrace/base/time.h"
 #include "millrace/metrics/meter.h"
 #include "millrace/pipeline/chain.h"
+#include "millrace/pipeline/compile.h"
 #include "millrace/pipeline/run_report.h"
 #include "millrace/pipeline/stop_handle.h"
 #include "millrace/sink/sink.h"

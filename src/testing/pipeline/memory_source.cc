@@ -19,10 +19,12 @@ class MemoryLane final : public SourceLane {
     Clock* clock;
     bool takes_waker;
     std::size_t batch_records;
+    std::string stream;
   };
   explicit MemoryLane(Options options)
       : options_(std::move(options)), next_(options_.topic->position(options_.partition)) {
     auto origin = std::make_shared<Origin>();
+    origin->stream = options_.stream;
     origin->topic = "memory";
     origin_ = std::move(origin);
   }
@@ -129,7 +131,7 @@ MemorySource::MemorySource(std::shared_ptr<MemoryTopic> topic, MemorySourceOptio
 
 std::unique_ptr<SourceLane> MemorySource::make_lane(LaneId lane, PartitionId partition) {
   return std::make_unique<MemoryLane>(MemoryLane::Options{lane, partition, topic_, context_.acks, context_.clock,
-                                                          options_.wakers, options_.batch_records});
+                                                          options_.wakers, options_.batch_records, context_.pipeline});
 }
 
 Result<void> MemorySource::open(SourceContext context) {
