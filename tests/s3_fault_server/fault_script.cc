@@ -75,7 +75,7 @@ bool set_milliseconds(Duration& out, const std::string& text) {
   return true;
 }
 
-bool set_header(Fault& fault, const std::string& text) {
+bool set_header(ServerFault& fault, const std::string& text) {
   const auto colon = text.find(": ");
   if (colon == std::string::npos) return false;
   fault.headers.emplace_back(text.substr(0, colon), text.substr(colon + 2));
@@ -88,66 +88,66 @@ bool set_framing(Delivery& how, const std::string& text) {
   return text == "chunked" || text == "until_close" || text == "content_length";
 }
 
-using Setter = std::function<bool(Fault&, const std::string&)>;
+using Setter = std::function<bool(ServerFault&, const std::string&)>;
 
-Setter text_of(std::string Fault::* field) {
-  return [field](Fault& fault, const std::string& text) {
+Setter text_of(std::string ServerFault::* field) {
+  return [field](ServerFault& fault, const std::string& text) {
     fault.*field = text;
     return true;
   };
 }
-Setter optional_text_of(std::optional<std::string> Fault::* field) {
-  return [field](Fault& fault, const std::string& text) {
+Setter optional_text_of(std::optional<std::string> ServerFault::* field) {
+  return [field](ServerFault& fault, const std::string& text) {
     fault.*field = text;
     return true;
   };
 }
-Setter flag_of(bool Fault::* field) {
-  return [field](Fault& fault, const std::string& text) {
+Setter flag_of(bool ServerFault::* field) {
+  return [field](ServerFault& fault, const std::string& text) {
     fault.*field = text == "true";
     return text == "true" || text == "false";
   };
 }
 Setter flag_of(bool Delivery::* field) {
-  return [field](Fault& fault, const std::string& text) {
+  return [field](ServerFault& fault, const std::string& text) {
     fault.delivery.*field = text == "true";
     return text == "true" || text == "false";
   };
 }
-Setter count_of(std::optional<std::uint64_t> Fault::* field) {
-  return [field](Fault& fault, const std::string& text) { return set_count(fault.*field, text); };
+Setter count_of(std::optional<std::uint64_t> ServerFault::* field) {
+  return [field](ServerFault& fault, const std::string& text) { return set_count(fault.*field, text); };
 }
 Setter count_of(std::optional<std::uint64_t> Delivery::* field) {
-  return [field](Fault& fault, const std::string& text) { return set_count(fault.delivery.*field, text); };
+  return [field](ServerFault& fault, const std::string& text) { return set_count(fault.delivery.*field, text); };
 }
 Setter milliseconds_of(Duration Delivery::* field) {
-  return [field](Fault& fault, const std::string& text) { return set_milliseconds(fault.delivery.*field, text); };
+  return [field](ServerFault& fault, const std::string& text) { return set_milliseconds(fault.delivery.*field, text); };
 }
 
 const std::map<std::string, Setter, std::less<>>& setters() {
   static const std::map<std::string, Setter, std::less<>> kSetters = {
-      {"op", text_of(&Fault::operation)},
-      {"key", text_of(&Fault::key)},
-      {"skip", [](Fault& f, const std::string& t) { return set_number(f.skip, t); }},
+      {"op", text_of(&ServerFault::operation)},
+      {"key", text_of(&ServerFault::key)},
+      {"skip", [](ServerFault& f, const std::string& t) { return set_number(f.skip, t); }},
       {"times",
-       [](Fault& f, const std::string& t) {
+       [](ServerFault& f, const std::string& t) {
          f.times = kEveryTime;
          return t == "every" || set_number(f.times, t);
        }},
-      {"status", [](Fault& f, const std::string& t) { return set_number(f.status, t); }},
-      {"code", text_of(&Fault::code)},
-      {"body", optional_text_of(&Fault::body)},
-      {"content_type", text_of(&Fault::content_type)},
+      {"status", [](ServerFault& f, const std::string& t) { return set_number(f.status, t); }},
+      {"code", text_of(&ServerFault::code)},
+      {"body", optional_text_of(&ServerFault::body)},
+      {"content_type", text_of(&ServerFault::content_type)},
       {"header", set_header},
-      {"ignore_range", flag_of(&Fault::ignore_range)},
-      {"ignore_conditions", flag_of(&Fault::ignore_conditions)},
-      {"no_etag", flag_of(&Fault::no_etag)},
-      {"error_after_success", flag_of(&Fault::error_after_success)},
-      {"shift_range", [](Fault& f, const std::string& t) { return set_number(f.shift_range, t); }},
-      {"total_size", count_of(&Fault::total_size)},
-      {"short_range", count_of(&Fault::short_range)},
-      {"replace_object", optional_text_of(&Fault::replace_object)},
-      {"delete_object", flag_of(&Fault::delete_object)},
+      {"ignore_range", flag_of(&ServerFault::ignore_range)},
+      {"ignore_conditions", flag_of(&ServerFault::ignore_conditions)},
+      {"no_etag", flag_of(&ServerFault::no_etag)},
+      {"error_after_success", flag_of(&ServerFault::error_after_success)},
+      {"shift_range", [](ServerFault& f, const std::string& t) { return set_number(f.shift_range, t); }},
+      {"total_size", count_of(&ServerFault::total_size)},
+      {"short_range", count_of(&ServerFault::short_range)},
+      {"replace_object", optional_text_of(&ServerFault::replace_object)},
+      {"delete_object", flag_of(&ServerFault::delete_object)},
       {"delay_ms", milliseconds_of(&Delivery::delay)},
       {"close_after", count_of(&Delivery::close_after)},
       {"reset_after", count_of(&Delivery::reset_after)},
@@ -155,7 +155,7 @@ const std::map<std::string, Setter, std::less<>>& setters() {
       {"pause_after", count_of(&Delivery::pause_after)},
       {"pause_ms", milliseconds_of(&Delivery::pause)},
       {"drip_ms", milliseconds_of(&Delivery::drip)},
-      {"framing", [](Fault& f, const std::string& t) { return set_framing(f.delivery, t); }},
+      {"framing", [](ServerFault& f, const std::string& t) { return set_framing(f.delivery, t); }},
       {"omit_last_chunk", flag_of(&Delivery::omit_last_chunk)},
       {"close_connection", flag_of(&Delivery::close_connection)},
       {"no_answer", flag_of(&Delivery::no_answer)},
@@ -165,9 +165,9 @@ const std::map<std::string, Setter, std::less<>>& setters() {
 
 }  // namespace
 
-Result<Fault> Fault::parse(std::string_view line) {
+Result<ServerFault> ServerFault::parse(std::string_view line) {
   MILLRACE_ASSIGN(const Words words, split_words(line));
-  Fault fault;
+  ServerFault fault;
   for (const auto& [name, value] : words) {
     const auto setter = setters().find(name);
     if (setter == setters().end()) {
@@ -180,7 +180,7 @@ Result<Fault> Fault::parse(std::string_view line) {
   return fault;
 }
 
-void FaultScript::add(Fault fault) {
+void FaultScript::add(ServerFault fault) {
   const MutexLock lock(mutex_);
   faults_.push_back(std::move(fault));
 }
@@ -190,9 +190,9 @@ void FaultScript::clear() {
   faults_.clear();
 }
 
-std::optional<Fault> FaultScript::take(std::string_view operation, std::string_view key) {
+std::optional<ServerFault> FaultScript::take(std::string_view operation, std::string_view key) {
   const MutexLock lock(mutex_);
-  for (Fault& fault : faults_) {
+  for (ServerFault& fault : faults_) {
     if (!fault.operation.empty() && fault.operation != operation) continue;
     if (!fault.key.empty() && fault.key != key) continue;
     if (fault.times == 0) continue;
@@ -208,7 +208,7 @@ std::optional<Fault> FaultScript::take(std::string_view operation, std::string_v
 
 bool FaultScript::all_happened() const {
   const MutexLock lock(mutex_);
-  for (const Fault& fault : faults_) {
+  for (const ServerFault& fault : faults_) {
     if (fault.times != 0 && fault.times != kEveryTime) return false;
   }
   return true;

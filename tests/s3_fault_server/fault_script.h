@@ -17,7 +17,7 @@ namespace millrace::testing {
 
 inline constexpr std::uint64_t kEveryTime = UINT64_MAX;
 
-struct Fault {
+struct ServerFault {
   // Which requests: empty means any.
   std::string operation;   ///< ListObjectsV2, GetObject, PutObject, HeadObject, DeleteObject
   std::string key;         ///< the object's key; for a listing its prefix
@@ -44,21 +44,21 @@ struct Fault {
   Delivery delivery;
 
   /// Parses "op=GetObject key=in/a skip=1 times=2 status=503 code=SlowDown header='Retry-After: 2' ...".
-  [[nodiscard]] static Result<Fault> parse(std::string_view line);
+  [[nodiscard]] static Result<ServerFault> parse(std::string_view line);
 };
 
 /// Faults in order; the first that is due for a request is taken.
 class FaultScript {
  public:
-  void add(Fault fault);
+  void add(ServerFault fault);
   void clear();
-  [[nodiscard]] std::optional<Fault> take(std::string_view operation, std::string_view key);
+  [[nodiscard]] std::optional<ServerFault> take(std::string_view operation, std::string_view key);
   /// True when every fault with a bounded count has happened as often as it should.
   [[nodiscard]] bool all_happened() const;
 
  private:
   mutable Mutex mutex_;
-  std::vector<Fault> faults_ MILLRACE_GUARDED_BY(mutex_);
+  std::vector<ServerFault> faults_ MILLRACE_GUARDED_BY(mutex_);
 };
 
 }  // namespace millrace::testing

@@ -10,7 +10,7 @@ namespace millrace::testing {
 namespace {
 
 TEST(FaultScript, LineGivesEveryField) {
-  const auto fault = Fault::parse(
+  const auto fault = ServerFault::parse(
       "op=GetObject key='in/a b' skip=2 times=every status=503 code=SlowDown header='Retry-After: 2' body='x\\n\\x00y' "
       "reset_after=10 delay_ms=5 framing=chunked omit_last_chunk");
   ASSERT_TRUE(fault) << fault.error().message();
@@ -29,10 +29,10 @@ TEST(FaultScript, LineGivesEveryField) {
 }
 
 TEST(FaultScript, UnknownWordsAndBadValuesAreNamed) {
-  EXPECT_NE(Fault::parse("op=GetObject sttus=500").error().message().find("'sttus'"), std::string::npos);
-  EXPECT_NE(Fault::parse("skip=two").error().message().find("'two' does not fit 'skip'"), std::string::npos);
-  EXPECT_NE(Fault::parse("body='no end").error().message().find("no closing quote"), std::string::npos);
-  EXPECT_FALSE(Fault::parse("framing=folded"));
+  EXPECT_NE(ServerFault::parse("op=GetObject sttus=500").error().message().find("'sttus'"), std::string::npos);
+  EXPECT_NE(ServerFault::parse("skip=two").error().message().find("'two' does not fit 'skip'"), std::string::npos);
+  EXPECT_NE(ServerFault::parse("body='no end").error().message().find("no closing quote"), std::string::npos);
+  EXPECT_FALSE(ServerFault::parse("framing=folded"));
 }
 
 TEST(FaultScript, TakesTheFirstThatIsDue) {
@@ -55,7 +55,7 @@ TEST(FaultScript, EveryCannedCaseParses) {
     std::ifstream file(entry.path());
     for (std::string line; std::getline(file, line);) {
       if (line.empty() || line.starts_with('#')) continue;
-      const auto fault = Fault::parse(line);
+      const auto fault = ServerFault::parse(line);
       EXPECT_TRUE(fault) << entry.path() << ": " << fault.error().message();
     }
   }

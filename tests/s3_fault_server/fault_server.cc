@@ -96,7 +96,7 @@ void FaultServer::put_object(std::string_view bucket, std::string_view key, std:
 }
 
 void FaultServer::add_fault(std::string_view line) {
-  auto fault = Fault::parse(line);
+  auto fault = ServerFault::parse(line);
   if (!fault) {
     std::fprintf(stderr, "%s\n", fault.error().message().c_str());
     std::abort();
@@ -110,7 +110,7 @@ Result<void> FaultServer::load_case(std::string_view name) {
   if (!file) return fail(Error::config(fmt::format("{} cannot be read", path)));
   for (std::string line; std::getline(file, line);) {
     if (line.empty() || line.starts_with('#')) continue;
-    MILLRACE_ASSIGN(Fault fault, Fault::parse(line));
+    MILLRACE_ASSIGN(ServerFault fault, ServerFault::parse(line));
     script_.add(std::move(fault));
   }
   return {};
@@ -185,7 +185,7 @@ HttpAnswer FaultServer::answer(const HttpRequest& http) {
     answer = std::move(*refusal);
   } else {
     const auto due = script_.take(request->operation, request->key);
-    const Fault fault = due.value_or(Fault{});
+    const ServerFault fault = due.value_or(ServerFault{});
     request->faulted = due.has_value();
     if (fault.status == 0 || fault.error_after_success) answer = serve(*request, objects_, options_.page_size, fault);
     if (fault.status != 0) {

@@ -78,8 +78,8 @@ class FaultServer {
     objects_.set_synthetic(bucket, std::move(keys));
   }
 
-  void add_fault(Fault fault) { script_.add(std::move(fault)); }
-  /// A line as Fault::parse takes it; a line that does not parse ends the test program with the reason.
+  void add_fault(ServerFault fault) { script_.add(std::move(fault)); }
+  /// A line as ServerFault::parse takes it; a line that does not parse ends the test program with the reason.
   void add_fault(std::string_view line);
   /// All fault lines of tests/s3_fault_server/cases/<name>.fault.
   [[nodiscard]] Result<void> load_case(std::string_view name);

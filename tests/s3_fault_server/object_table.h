@@ -25,6 +25,7 @@ struct StoredObject {
   std::string content_type;
   std::string content_encoding;
   std::string storage_class;
+  bool restored = false;                                      ///< a copy of an archived object lies there to be read
   std::vector<std::pair<std::string, std::string>> metadata;  ///< names without x-amz-meta-
 };
 

@@ -93,16 +93,18 @@ bool matches(std::string_view condition, const StoredObject& object) {
   return condition == "*" || (object.etag && condition == *object.etag);
 }
 
-void describe(const StoredObject& object, const Fault& fault, HttpAnswer& answer) {
+void describe(const StoredObject& object, const ServerFault& fault, HttpAnswer& answer) {
   if (!fault.no_etag && object.etag && !object.etag->empty()) answer.set_header("ETag", *object.etag);
   answer.set_header("Last-Modified", http_date(object.last_modified));
   answer.set_header("Content-Type", object.content_type.empty() ? "binary/octet-stream" : object.content_type);
   if (!object.content_encoding.empty()) answer.set_header("Content-Encoding", object.content_encoding);
   if (!object.storage_class.empty()) answer.set_header("x-amz-storage-class", object.storage_class);
+  if (object.restored) answer.set_header("x-amz-restore", "ongoing-request=\"false\"");
   for (const auto& [name, value] : object.metadata) answer.set_header("x-amz-meta-" + name, value);
 }
 
-HttpAnswer serve_list(const LoggedRequest& request, ObjectTable& objects, std::size_t page_size, const Fault& fault) {
+HttpAnswer serve_list(const LoggedRequest& request, ObjectTable& objects, std::size_t page_size,
+                      const ServerFault& fault) {
   if (request.query_value("list-type") != "2") {
     return error_answer(501, "NotImplemented", "only ListObjectsV2 is served");
   }
@@ -147,10 +149,11 @@ HttpAnswer serve_list(const LoggedRequest& request, ObjectTable& objects, std::s
   return answer;
 }
 
-HttpAnswer serve_get(const LoggedRequest& request, ObjectTable& objects, const Fault& fault) {
+HttpAnswer serve_get(const LoggedRequest& request, ObjectTable& objects, const ServerFault& fault) {
   const auto object = objects.get(request.bucket, request.key);
   if (!object) return error_answer(404, "NoSuchKey", "The specified key does not exist.");
-  if (object->storage_class == "GLACIER" || object->storage_class == "DEEP_ARCHIVE") {
+  const bool archived = object->storage_class == "GLACIER" || object->storage_class == "DEEP_ARCHIVE";
+  if (archived && !object->restored) {
     return error_answer(403, "InvalidObjectState", "The operation is not valid for the object's storage class");
   }
   const auto& http = request.http;
@@ -183,7 +186,7 @@ HttpAnswer serve_get(const LoggedRequest& request, ObjectTable& objects, const F
   return answer;
 }
 
-HttpAnswer serve_head(const LoggedRequest& request, ObjectTable& objects, const Fault& fault) {
+HttpAnswer serve_head(const LoggedRequest& request, ObjectTable& objects, const ServerFault& fault) {
   const auto object = objects.get(request.bucket, request.key);
   HttpAnswer answer;
   answer.head_only = true;
@@ -196,7 +199,7 @@ HttpAnswer serve_head(const LoggedRequest& request, ObjectTable& objects, const 
   return answer;
 }
 
-HttpAnswer serve_put(const LoggedRequest& request, ObjectTable& objects, const Fault& fault) {
+HttpAnswer serve_put(const LoggedRequest& request, ObjectTable& objects, const ServerFault& fault) {
   const auto& http = request.http;
   if (request.key.size() > 1024) return error_answer(400, "KeyTooLongError", "Your key is too long");
   StoredObject object;
@@ -238,7 +241,7 @@ HttpAnswer error_answer(int status, std::string_view code, std::string_view mess
   return answer;
 }
 
-HttpAnswer serve(const LoggedRequest& request, ObjectTable& objects, std::size_t page_size, const Fault& fault) {
+HttpAnswer serve(const LoggedRequest& request, ObjectTable& objects, std::size_t page_size, const ServerFault& fault) {
   if (!objects.has_bucket(request.bucket)) {
     return error_answer(404, "NoSuchBucket", "The specified bucket does not exist");
   }

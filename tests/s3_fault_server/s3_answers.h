@@ -19,7 +19,7 @@ namespace millrace::testing {
 
 /// Serves the operation as the fault (which may be an empty one) bends it.
 [[nodiscard]] HttpAnswer serve(const LoggedRequest& request, ObjectTable& objects, std::size_t page_size,
-                               const Fault& fault);
+                               const ServerFault& fault);
 
 /// "Fri, 24 May 2013 00:00:00 GMT"
 [[nodiscard]] std::string http_date(UnixMicros time);

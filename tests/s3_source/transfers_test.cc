@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// Goal: whatever becomes of a transfer, each record comes once and whole, and nothing is held for ever (rows G).
+// Method: the fault server cuts, resets and stalls answers; requests are counted and their ranges read.
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <filesystem>
+
+#include "tests/s3_source/source_on_server.h"
+
+namespace millrace::s3_source {
+namespace {
+
+std::ptrdiff_t open_descriptors() {
+  return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), std::filesystem::directory_iterator());
+}
+
+TEST_F(SourceOnServer, G01_AShortBodyIsReadOnFromTheLastByte) {
+  for (const char* name : {"G01_short_body", "G01_chunked_without_end", "G01_until_close"}) {
+    for (const std::size_t width : {14U, 10U}) {  // 600,000 bytes end inside a line, and right behind a newline
+      start();
+      put("in/a", numbered(100'000, width));
+      play(name);
+      run(fresh());
+      ASSERT_EQ(problem(), "succeeded") << name;
+      EXPECT_TRUE(lines() == numbered_lines(100'000, width)) << name << ' ' << width;
+      ASSERT_EQ(gets().size(), 2U) << name;
+      EXPECT_EQ(gets()[1].http.header("range"), fmt::format("bytes=600000-{}", 100'000 * width - 1)) << name;
+      for (const auto& request : gets()) EXPECT_TRUE(request.http.has_header("if-match")) << name;
+      EXPECT_EQ(rig->metric("etl_s3_source_get_retries_total"), 1) << name;
+    }
+  }
+}
+
+TEST_F(SourceOnServer, G04_AResetGoesOnFromTheLastGoodByte) {
+  for (const auto& [name, resets] : {std::pair{"G04_reset_once", 1U}, {"G04_reset_five_times", 5U}}) {
+    start();
+    put("in/a", numbered(524'288, 10));  // 5 MiB
+    play(name);
+    fresh().retry.tries = 2;  // progress begins the count again
+    run(*rig);
+    ASSERT_EQ(problem(), "succeeded") << name;
+    EXPECT_TRUE(lines() == numbered_lines(524'288, 10)) << name;
+    const auto requests = gets();
+    ASSERT_EQ(requests.size(), resets + 1) << name;
+    for (const auto& request : requests) {
+      EXPECT_EQ(request.http.header("if-match"), *server->object("b", "in/a")->etag) << name;
+    }
+    EXPECT_EQ(rig->metric("etl_s3_source_get_retries_total"), resets) << name;
+    EXPECT_EQ(rig->metric("etl_s3_source_bytes_read_total"), 5'242'880) << name << ": nothing was fetched twice";
+  }
+}
+
+// libcurl measures over some seconds, so the one second takes a few more.
+TEST_F(SourceOnServer, G06_AStalledTransferIsTriedAgain) {
+  put("in/a", numbered(100'000, 10));
+  server->add_fault("op=GetObject key=in/a times=1 stall_after=65536");
+  run(fresh(std::chrono::seconds(1)));
+  ASSERT_EQ(problem(), "succeeded");
+  EXPECT_TRUE(lines() == numbered_lines(100'000, 10));
+  ASSERT_EQ(gets().size(), 2U);
+  EXPECT_EQ(gets()[1].http.header("range"), "bytes=65536-999999");
+}
+
+TEST_F(SourceOnServer, G06_ClosingDuringAStallEndsIt) {
+  put("in/a", numbered(100'000, 10));
+  server->add_fault("op=GetObject key=in/a times=every stall_after=65536");
+  ASSERT_TRUE(fresh().open());
+  ASSERT_TRUE(server->wait_for("GetObject", 1));
+  rig->close();  // an hour before the transport would give up
+  EXPECT_FALSE(stored().complete);
+}
+
+TEST_F(SourceOnServer, G09_DescriptorsStayFewAndLevel) {
+  server.reset();
+  const auto before = open_descriptors();
+  rlimit usual{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &usual), 0);
+  rlimit few = usual;
+  few.rlim_cur = 64;
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+  for (const bool changes : {false, true}) {
+    start();
+    for (int i = 0; i < 500; ++i) put(fmt::format("in/{:03}", i), fmt::format("{:09}\n", i));
+    for (int i = 0; i < 500; i += 5) {  // a hundred that end early
+      ServerFault early{.operation = "GetObject", .key = fmt::format("in/{:03}", i), .times = 1};
+      (i % 2 == 0 ? early.delivery.close_after : early.delivery.reset_after) = 4;
+      server->add_fault(early);
+    }
+    if (changes) server->add_fault("op=GetObject key=in/401 times=every status=412 code=PreconditionFailed");
+    fresh().options.requests_in_flight = 8;
+    run(*rig);
+    EXPECT_EQ(static_cast<bool>(result), !changes) << problem();
+    if (!changes) {
+      EXPECT_EQ(lines(), numbered_lines(500, 10));
+    }
+    EXPECT_LE(open_descriptors(), 64);
+    rig.reset();
+    server.reset();
+    EXPECT_LE(open_descriptors(), before);
+  }
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &usual), 0);
+}
+
+}  // namespace
+}  // namespace millrace::s3_source
