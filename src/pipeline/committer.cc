@@ -47,7 +47,7 @@ Result<void> Committer::commit_and_flush(SteadyTime deadline) {
   Backoff backoff(kFinalRetries, *options_.random);
   for (;;) {
     Result<void> done = commit_once();
-    if (done) done = guarded("the source's flush_commits", [&] { return options_.source->flush_commits(); });
+    if (done) done = guarded("the source's flush_commits", [&] { return options_.source->flush_commits_by(deadline); });
     if (done || !done.error().is_retryable()) return done;
     const SteadyTime next = options_.clock->now() + backoff.next(done.error().retry_after());
     if (next >= deadline) return fail(std::move(done).error().prefixed("the last commit did not succeed in time: "));

@@ -16,6 +16,9 @@ namespace {
 
 // What a lane's thread gets, beyond the drain deadline, to come back from code of others.
 constexpr Duration kQuitGrace = std::chrono::seconds(1);
+// What the last commit and the source's goodbye get when the drain has used up its time: what was acknowledged is worth
+// a moment. With the default drain of 25 s the process is gone before those who stop it (30 s) lose patience.
+constexpr Duration kCommitGrace = std::chrono::seconds(2);
 
 }  // namespace
 
@@ -38,8 +41,9 @@ void ControlLoop::wind_down() {
   pump();
   // A sink that could not close may not hold what it said it holds: the run before the last commit is kept, and read
   // again.
-  Result<void> committed = closed ? committer_.commit_and_flush(deadline) : Result<void>();
-  if (auto said = guarded_call("the source's close", [&] { options_.source->close(); }); !said) {
+  const SteadyTime last = std::max(deadline, clock_->now() + kCommitGrace);
+  Result<void> committed = closed ? committer_.commit_and_flush(last) : Result<void>();
+  if (auto said = guarded_call("the source's close", [&] { options_.source->close_by(last); }); !said) {
     board_->report("source", std::move(said).error());
   }
   if (auto error = verdict(was_complete, threads_left, std::move(closed), std::move(committed))) {

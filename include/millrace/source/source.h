@@ -94,6 +94,9 @@ class Source {
   [[nodiscard]] virtual Result<void> commit(std::span<const PartitionWatermark> watermarks) = 0;
   /// Everything committed so far is durable on return. Called at revocation and at the end.
   [[nodiscard]] virtual Result<void> flush_commits() { return {}; }
+  /// flush_commits with an end: what the engine calls. A source whose flush may wait for others overrides this one, so
+  /// that it has returned, with an error if need be, by `deadline`.
+  [[nodiscard]] virtual Result<void> flush_commits_by(SteadyTime /*deadline*/) { return flush_commits(); }
   /// Back-pressure hooks: stop and restart fetching for these lanes. The lanes stay assigned and are not polled
   /// meanwhile.
   virtual void pause(std::span<const LaneId> /*lanes*/) {}
@@ -103,6 +106,8 @@ class Source {
   /// The run is over (after the last flush_commits); release what is held for others, such as the ownership of a
   /// manifest.
   virtual void close() {}
+  /// close with an end: what the engine calls. What cannot be released by `deadline` is given up.
+  virtual void close_by(SteadyTime /*deadline*/) { close(); }
 
   /// True for a source that ends by itself; decides the exit code of a stop.
   [[nodiscard]] virtual bool bounded() const { return false; }
