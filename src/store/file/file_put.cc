@@ -16,18 +16,12 @@
 #include "store/file/descriptor.h"
 #include "store/file/file_error.h"
 #include "store/file/file_path.h"
+#include "store/file/folder_care.h"
 
 namespace millrace {
 namespace {
 
 constexpr const char* kLockName = ".millrace-lock";
-
-Result<void> sync_folder(const std::string& folder) {
-  const Descriptor descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!descriptor.valid()) return fail(file_error(errno, folder, "be opened"));
-  if (::fsync(descriptor.get()) != 0) return fail(file_error(errno, folder, "be made durable"));
-  return {};
-}
 
 /// Makes `folder` (with its slash) and what is missing above it, each durable in the folder above.
 Result<void> make_folder(const std::string& folder) {
@@ -86,15 +80,28 @@ Result<Descriptor> lock_folder(const std::string& folder, bool make) {
   return lock;
 }
 
-Error already_there(std::string_view path) {
-  return Error::fatal(ErrorCode::precondition_failed, fmt::format("{}: exists already", printable_key(path)));
+/// Makes what has the name now durable. A caller who finds his own bytes there takes them for written, but whoever
+/// wrote them may have died between the rename and the sync of the folder, or be no put at all.
+Result<void> sync_existing(const std::string& path) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (file.valid() && ::fsync(file.get()) != 0 && errno != EINVAL) {
+    return fail(file_error(errno, path, "be made durable"));
+  }
+  return sync_folder(std::string(folder_of(path)));  // also when it is gone again or may not be read
 }
+
+/// The refusal of a put whose condition does not hold.
+std::unexpected<Error> refuse(const std::string& path, std::string text) {
+  if (auto synced = sync_existing(path); !synced) return fail(std::move(synced).error());
+  return fail(Error::fatal(ErrorCode::precondition_failed, fmt::format("{}: {}", printable_key(path), text)));
+}
+std::unexpected<Error> already_there(const std::string& path) { return refuse(path, "exists already"); }
 
 /// Gives the finished temporary file its name, if the condition holds.
 Result<void> place(const std::string& temporary, const std::string& path, const FilePut& put) {
   if (put.condition == PutCondition::if_absent) {
     if (::renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) == 0) return {};
-    if (errno == EEXIST) return fail(already_there(path));
+    if (errno == EEXIST) return already_there(path);
     if (errno != EINVAL && errno != ENOSYS) return fail(file_error(errno, path, "be made"));
   }
   // Every step that replaces something holds the lock, or an if_match could overwrite what it has not seen.
@@ -104,12 +111,10 @@ Result<void> place(const std::string& temporary, const std::string& path, const 
     struct stat status{};
     const bool there = ::stat(path.c_str(), &status) == 0;
     if (!there && errno != ENOENT) return fail(file_error(errno, path, "be looked at"));
-    if (put.condition == PutCondition::if_absent && there) return fail(already_there(path));
+    if (put.condition == PutCondition::if_absent && there) return already_there(path);
     if (put.condition == PutCondition::if_match && (!there || tag_of(status) != put.etag)) {
-      return fail(
-          Error::fatal(ErrorCode::precondition_failed,
-                       fmt::format("{}: is not the version that was to be replaced: its ETag is {}, not {}",
-                                   printable_key(path), there ? tag_of(status).value : "none", put.etag.value)));
+      return refuse(path, fmt::format("is not the version that was to be replaced: its ETag is {}, not {}",
+                                      there ? tag_of(status).value : "none", put.etag.value));
     }
   }
   if (::rename(temporary.c_str(), path.c_str()) != 0) return fail(file_error(errno, path, "be replaced"));

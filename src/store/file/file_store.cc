@@ -15,6 +15,7 @@
 #include "store/file/file_error.h"
 #include "store/file/file_path.h"
 #include "store/file/file_put.h"
+#include "store/file/temporary_name.h"
 
 namespace millrace {
 namespace {
@@ -59,6 +60,7 @@ std::string with_slash(std::string root) {
 FileStore::FileStore(FileStoreOptions options, StoreContext context)
     : root_(with_slash(std::move(options.root))),
       context_(std::move(context)),
+      folders_(context_.log),
       pool_(options.read_threads, [this](ReadJob& job) { job.request.done(read(job)); }) {}
 
 FileStore::~FileStore() { cancel_all(); }
@@ -201,11 +203,16 @@ Result<PutResult> FileStore::put(const PutRequest& request) {
   MILLRACE_ASSIGN(const std::string path, path_for(request.key, ErrorCode::invalid_request));
   const std::uint64_t count = puts_.fetch_add(1, memory_order_relaxed);
   FilePut put{path, request.body, request.condition, request.etag, "", 0};
-  put.temporary = fmt::format(".millrace-put-{:x}-{:016x}", ::getpid(), context_.random->next());
+  put.temporary = TemporaryName::make(context_.random->next());
   // Microseconds of the clock, nanoseconds of a counter: two puts within a tick still differ.
   put.modified_ns = context_.clock->unix_micros() * 1000 + static_cast<std::int64_t>(count % 1000);
-  MILLRACE_ASSIGN(ETag tag, put_file(put));
-  return PutResult{std::move(tag)};
+  auto tag = put_file(put);
+  // A refused put tells its caller that something durable is there, so its folder is owed the same.
+  if (tag || tag.error().code() == ErrorCode::precondition_failed) {
+    MILLRACE_TRY(folders_.attend(std::string(folder_of(path))));
+  }
+  if (!tag) return fail(std::move(tag).error());
+  return PutResult{*std::move(tag)};
 }
 
 Result<HeadResult> FileStore::head(std::string_view key) {

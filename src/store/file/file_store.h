@@ -14,6 +14,7 @@
 #include "millrace/store/object_store.h"
 #include "millrace/store/store_url.h"
 #include "store/file/file_walk.h"
+#include "store/file/folder_care.h"
 #include "store/file/read_pool.h"
 
 namespace millrace {
@@ -56,6 +57,7 @@ class FileStore final : public ObjectStore {
   const StoreContext context_;
   Atomic<bool> cancelled_{false};
   Atomic<std::uint64_t> puts_{0};
+  FolderCare folders_;
   Mutex mutex_;
   std::list<OpenWalk> walks_ MILLRACE_GUARDED_BY(mutex_);  ///< a few, the latest in front
   std::uint64_t next_walk_ MILLRACE_GUARDED_BY(mutex_) = 1;
