@@ -59,9 +59,14 @@ Result<std::unique_ptr<Writer>> DescriptorWriter::make(int descriptor) {
   }
   const int wake = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (wake < 0) return fail(Error::fatal(ErrorCode::unavailable, "no descriptor is left for an eventfd (ulimit -n)"));
-  // A pipe that poll() calls writable takes PIPE_BUF bytes at once; a file takes anything.
-  const std::size_t piece = S_ISREG(status.st_mode) ? 0 : PIPE_BUF;
+  // A pipe that poll() calls writable takes PIPE_BUF bytes at once; a file or a disk takes anything.
+  const std::size_t piece = keeps_bytes(descriptor) ? 0 : PIPE_BUF;
   return std::unique_ptr<Writer>(new DescriptorWriter(descriptor, wake, piece));
+}
+
+bool DescriptorWriter::keeps_bytes(int descriptor) {
+  struct stat status{};
+  return ::fstat(descriptor, &status) == 0 && (S_ISREG(status.st_mode) || S_ISBLK(status.st_mode));
 }
 
 DescriptorWriter::~DescriptorWriter() { ::close(wake_); }
@@ -117,8 +122,22 @@ Result<Receipt> DescriptorWriter::write(SealedBatch& batch) {
       return fail(failed(errno));
     }
   }
+  if (piece_ == 0) MILLRACE_TRY(sync());
   token_.reset();
   return Receipt{"", bytes.size()};
+}
+
+/// The kernel reports a failed write-back once and drops the pages, so a second try would succeed over the loss: no
+/// failure here is retryable.
+Result<void> DescriptorWriter::sync() const {
+  while (::fdatasync(descriptor_) != 0) {
+    if (errno == EINTR) continue;
+    if (errno == EINVAL) return {};  // a special file that has nothing to sync
+    return fail(failed(errno)
+                    .as(ErrorClass::fatal)
+                    .prefixed("what was written could not be made durable, and is not committed: "));
+  }
+  return {};
 }
 
 }  // namespace millrace::stdout_sink

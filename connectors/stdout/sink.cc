@@ -18,7 +18,11 @@ namespace {
 const Schema<StdoutSinkOptions>& stdout_schema() {
   using Options = StdoutSinkOptions;
   static const Schema<Options> all = [] {
-    Schema<Options> s("stdout", "Writes records to standard output, one a line.");
+    Schema<Options> s(
+        "stdout",
+        "Writes records to standard output, one a line. Behind `> file` a position is committed when the file is "
+        "synced; a pipe or a terminal has no such thing, so there it is committed once the kernel has "
+        "taken the records, read or not.");
     s.optional("format", &Options::format,
                "raw: the payload as it is, and a newline. json_lines: a JSON document a line; the payload must be JSON "
                "unless wrap is on.");
@@ -48,7 +52,8 @@ class ConsoleSink final : public Sink {
   }
   SealPolicy seal_policy() const override {
     SealPolicy policy;
-    policy.max_bytes = 64U << 10U;
+    // Each batch of a file is synced, which takes a disk milliseconds whatever the size.
+    policy.max_bytes = stdout_sink::DescriptorWriter::keeps_bytes(options_.descriptor) ? 4U << 20U : 64U << 10U;
     policy.max_age = std::chrono::milliseconds(100);  // a person is watching
     return policy;
   }

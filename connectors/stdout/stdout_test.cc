@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -12,6 +14,22 @@
 #include "millrace/base/sync.h"
 #include "millrace/config/config.h"
 #include "millrace/connectors/console.h"
+
+namespace {
+
+// Of the test that looks at them, on its own thread.
+int g_syncs = 0;
+int g_sync_error = 0;
+
+}  // namespace
+
+// Stands in front of the C library's: counts, and fails on demand.
+extern "C" int fdatasync(int descriptor) {
+  ++g_syncs;
+  if (g_sync_error == 0) return static_cast<int>(::syscall(SYS_fdatasync, descriptor));
+  errno = g_sync_error;
+  return -1;
+}
 
 namespace millrace {
 namespace {
@@ -164,6 +182,69 @@ TEST(Stdout, AFileTakesEverything) {
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(back), {}), std::string(100'000, 'a') + "\nb\n");
   ::close(file);
   ::unlink(name);
+}
+
+class StdoutFile : public testing::Test {
+ protected:
+  StdoutFile() : file_(::mkstemp(name_)) { g_syncs = g_sync_error = 0; }
+  ~StdoutFile() override {
+    g_sync_error = 0;
+    ::close(file_);
+    ::unlink(name_);
+  }
+  char name_[32] = "/tmp/millrace-stdout-XXXXXX";
+  const int file_;
+};
+
+// A position must not be committed ahead of a file that a power cut may take back.
+TEST_F(StdoutFile, INV1_AFileIsSyncedBeforeSuccess) {
+  const auto writer = writer_to(file_);
+  SealedBatch one = batch("a\n", 0);
+  SealedBatch two = batch("b\n", 1);
+  EXPECT_TRUE(writer->write(one));
+  EXPECT_EQ(g_syncs, 1);
+  EXPECT_TRUE(writer->write(two));
+  EXPECT_EQ(g_syncs, 2);
+}
+
+// The kernel reports a failed write-back once; a second sync would succeed although the bytes are gone.
+TEST_F(StdoutFile, INV1_AFailedSyncIsNotTriedAgain) {
+  const auto writer = writer_to(file_);
+  for (const int why : {EIO, ENOSPC, EDQUOT}) {
+    g_sync_error = why;
+    SealedBatch sealed = batch("a\n", static_cast<std::uint64_t>(why));
+    const auto written = writer->write(sealed);
+    ASSERT_FALSE(written);
+    EXPECT_TRUE(written.error().is_fatal());
+    EXPECT_THAT(written.error().message(), HasSubstr("could not be made durable"));
+  }
+}
+
+// Files of special file systems take no sync; it is no loss there.
+TEST_F(StdoutFile, AFileThatHasNothingToSync) {
+  const auto writer = writer_to(file_);
+  g_sync_error = EINVAL;
+  SealedBatch sealed = batch("a\n");
+  EXPECT_TRUE(writer->write(sealed));
+}
+
+TEST_F(StdoutFile, APipeIsNotSynced) {
+  Pipe pipe;
+  const auto writer = writer_to(pipe.ends[1]);
+  SealedBatch sealed = batch("a\n");
+  EXPECT_TRUE(writer->write(sealed));
+  EXPECT_EQ(g_syncs, 0);
+}
+
+// A sync takes milliseconds whatever it covers, so a file gets larger batches than a person.
+TEST_F(StdoutFile, BatchesFitWhatStdoutIs) {
+  Pipe pipe;
+  const auto most = [](int descriptor) {
+    StdoutSinkOptions options;
+    options.descriptor = descriptor;
+    return (*StdoutSink::make(options))->seal_policy().max_bytes;
+  };
+  EXPECT_GT(most(file_), most(pipe.ends[1]));
 }
 
 // /dev/full answers ENOSPC: tried again by the engine, then the run fails; never taken for written (K22).
