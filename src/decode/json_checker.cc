@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "decode/json_escapes.h"
 #include "decode/json_faults.h"
 #include "decode/json_keys.h"
 #include "decode/json_tokens.h"
@@ -38,7 +39,7 @@ bool JsonChecker::check_whole(std::string_view document, std::size_t readable_pa
 bool JsonChecker::check(std::string_view document, std::size_t readable_padding, decode::Json& json) {
   if (!check_whole(document, readable_padding)) [[unlikely]]
     return false;
-  json = {document, state_->tokens.has_line_breaks()};
+  json = {document, has_line_breaks(document)};
   return true;
 }
 
@@ -58,7 +59,7 @@ bool JsonChecker::check_array(std::string_view document, std::size_t readable_pa
     const std::uint32_t* behind = walk_value(tokens, token, 1, state.fault);
     std::string_view element = document.substr(*token, *behind - *token);
     element.remove_suffix(element.size() - 1 - element.find_last_not_of(" \t\r\n"));
-    elements.push_back({element, tokens.has_line_breaks()});
+    elements.push_back({element, has_line_breaks(element)});
     token = tokens.first_byte(behind) == ',' ? behind + 1 : behind;
   }
   return true;

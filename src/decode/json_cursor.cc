@@ -15,6 +15,7 @@
 #include "decode/json_numbers.h"
 #include "decode/json_tokens.h"
 #include "decode/json_walk.h"
+#include "decode/same_bytes.h"
 #include "millrace/base/printable.h"
 
 namespace millrace {
@@ -143,7 +144,7 @@ bool JsonCursor::read(bool& value) {
   const char c = state.first();
   if (c != 't' && c != 'f') [[unlikely]]
     return state.refuse_kind("true or false");
-  if (state.tokens.scalar(state.token) != (c == 't' ? "true" : "false")) [[unlikely]]
+  if (!same_text(state.tokens.scalar(state.token), c == 't' ? "true" : "false")) [[unlikely]]
     return state.refuse_document();
   value = c == 't';
   ++state.token;
@@ -217,7 +218,7 @@ bool JsonCursor::read(decode::Json& value) {
     return false;
   std::string_view text(state.tokens.data() + *state.token, *behind - *state.token);
   text.remove_suffix(text.size() - 1 - text.find_last_not_of(" \t\r\n"));
-  value = {text, state.tokens.has_line_breaks()};
+  value = {text, has_line_breaks(text)};
   state.token = behind;
   return true;
 }
@@ -263,7 +264,7 @@ int JsonCursor::next_field(const std::string_view* names, int count, int expecte
       const std::string_view name = names[expected];
       const char* key = tokens.data() + *token + 1;
       if (token[1] - token[0] >= name.size() + 2 && key[name.size()] == '"' &&
-          std::memcmp(key, name.data(), name.size()) == 0) {
+          same_bytes(key, name.data(), name.size())) {
         return expected;
       }
     }
@@ -273,7 +274,7 @@ int JsonCursor::next_field(const std::string_view* names, int count, int expecte
       key = state.plain(key, state.key_scratch, LoneSurrogates::keep);
     }
     for (int i = 0; i < count; ++i) {
-      if (names[i] == key) return i;
+      if (same_text(names[i], key)) return i;
     }
     if (state.reject_unknown) {
       state.token = token;

@@ -79,7 +79,6 @@ constexpr bool is_low(std::uint32_t unit) noexcept { return (unit & 0xFC00U) == 
 EscapeScan scan_escapes_plainly(std::string_view document) {
   EscapeScan scan;
   for (std::size_t i = 0; i < document.size(); ++i) {
-    if (document[i] == '\n' || document[i] == '\r') scan.line_breaks = true;
     if (document[i] != '\\') continue;
     scan.any = true;
     if (scan.fault == EscapeScan::kNone && !escape_is_right(document, i)) scan.fault = i;
@@ -92,24 +91,20 @@ EscapeScan scan_escapes_plainly(std::string_view document) {
 EscapeScan scan_escapes(std::string_view document) {
   EscapeScan scan;
   const __m128i backslash = _mm_set1_epi8('\\');
-  const __m128i lf = _mm_set1_epi8('\n');
-  const __m128i cr = _mm_set1_epi8('\r');
   const std::size_t size = document.size();
   std::size_t next = 0;  // what lies before it is part of an escape seen already
-  __m128i breaks = _mm_setzero_si128();
   for (std::size_t block = 0; block < size; block += 64) {
+    __m128i is[4];
+    for (std::size_t quarter = 0; quarter < 4; ++quarter) {
+      const char* at = document.data() + block + 16 * quarter;
+      is[quarter] = _mm_cmpeq_epi8(_mm_loadu_si128(reinterpret_cast<const __m128i*>(at)), backslash);
+    }
+    // Most blocks have none.
+    const __m128i any = _mm_or_si128(_mm_or_si128(is[0], is[1]), _mm_or_si128(is[2], is[3]));
+    if (_mm_movemask_epi8(any) == 0) continue;
     std::uint64_t found = 0;
     for (std::size_t quarter = 0; quarter < 4; ++quarter) {
-      const std::size_t at = block + 16 * quarter;
-      const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(document.data() + at));
-      found |= std::uint64_t{static_cast<unsigned>(_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, backslash)))}
-               << 16 * quarter;
-      const __m128i line_break = _mm_or_si128(_mm_cmpeq_epi8(bytes, lf), _mm_cmpeq_epi8(bytes, cr));
-      if (at + 16 <= size) {
-        breaks = _mm_or_si128(breaks, line_break);
-      } else if (at < size) {  // what lies behind the document is not its own
-        scan.line_breaks |= (_mm_movemask_epi8(line_break) & ((1 << (size - at)) - 1)) != 0;
-      }
+      found |= std::uint64_t{static_cast<unsigned>(_mm_movemask_epi8(is[quarter]))} << 16 * quarter;
     }
     for (; found != 0; found &= found - 1) {
       const std::size_t at = block + static_cast<std::size_t>(std::countr_zero(found));
@@ -123,12 +118,16 @@ EscapeScan scan_escapes(std::string_view document) {
       }
     }
   }
-  scan.line_breaks |= _mm_movemask_epi8(breaks) != 0;
   return scan;
 }
 #else
 EscapeScan scan_escapes(std::string_view document) { return scan_escapes_plainly(document); }
 #endif
+
+bool has_line_breaks(std::string_view text) noexcept {
+  return !text.empty() && (std::memchr(text.data(), '\n', text.size()) != nullptr ||
+                           std::memchr(text.data(), '\r', text.size()) != nullptr);
+}
 
 char* unescape(std::string_view raw, char* out, LoneSurrogates lone) {
   const char* at = raw.data();

@@ -7,12 +7,11 @@
 
 namespace millrace {
 
-/// What one look over a document finds besides its tokens.
+/// What a look over a document's backslashes finds.
 struct EscapeScan {
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
   std::size_t fault = kNone;  ///< where the first bad escape begins
   bool any = false;           ///< there is a backslash
-  bool line_breaks = false;   ///< there is a CR or LF, which in sound JSON stands between tokens only
 };
 
 /// Needs no tokens: a backslash outside a string makes a document malformed anyway, and the walk sees it. Reads up to
@@ -20,6 +19,9 @@ struct EscapeScan {
 [[nodiscard]] EscapeScan scan_escapes(std::string_view document);
 /// The same, byte by byte; for processors without the vector unit, and to test the other against.
 [[nodiscard]] EscapeScan scan_escapes_plainly(std::string_view document);
+
+/// There is a CR or LF, which in sound JSON stands between tokens only.
+[[nodiscard]] bool has_line_breaks(std::string_view text) noexcept;
 
 /// Half of a surrogate pair alone (`"\ud83d"`) is right by JSON's grammar but is no character.
 enum class LoneSurrogates {

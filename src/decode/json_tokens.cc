@@ -102,7 +102,6 @@ bool JsonTokens::scan(std::string_view document, std::size_t readable_padding, J
     return false;
   }
   has_escapes_ = escapes.any;
-  has_line_breaks_ = escapes.line_breaks;
   std::uint32_t* tokens = implementation.structural_indexes.get();
   const std::size_t count = implementation.n_structural_indexes;
   tokens[count] = tokens[count + 1] = static_cast<std::uint32_t>(size_);

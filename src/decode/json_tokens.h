@@ -41,7 +41,6 @@ class JsonTokens {
   [[nodiscard]] const std::uint32_t* begin() const noexcept { return begin_; }
   [[nodiscard]] const std::uint32_t* end() const noexcept { return end_; }
   [[nodiscard]] bool has_escapes() const noexcept { return has_escapes_; }
-  [[nodiscard]] bool has_line_breaks() const noexcept { return has_line_breaks_; }
 
   [[nodiscard]] char first_byte(const std::uint32_t* token) const noexcept { return data_[*token]; }
   /// What stands between the quotes of a string token, escapes and all.
@@ -70,7 +69,6 @@ class JsonTokens {
   const std::uint32_t* begin_ = nullptr;
   const std::uint32_t* end_ = nullptr;
   bool has_escapes_ = false;
-  bool has_line_breaks_ = false;
 };
 
 }  // namespace millrace
