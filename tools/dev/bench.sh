@@ -2,6 +2,7 @@
 # shellcheck shell=bash
 # ./dev bench: the programs of bench/, built as users get Millrace. Sourced by ./dev.
 # Each measures both sides of its ratios in the same run and prints them; docs/PERFORMANCE.md keeps the table.
+# --peers: whole jobs against the engines one would pick instead (bench/peers.py, which says what it needs).
 
 dev_bench() {
   local programs=() name program
@@ -12,6 +13,11 @@ dev_bench() {
   grep -q '^CMAKE_BUILD_TYPE:[A-Z]*=Release$' build/bench/CMakeCache.txt || die "build/bench is no Release build; nothing was measured"
   ! grep -q '^MILLRACE_SANITIZE:[A-Z]*=.' build/bench/CMakeCache.txt || die "build/bench has a sanitizer; nothing was measured"
   compile bench
+  if [ "${1:-}" = --peers ]; then
+    shift
+    bench/peers.py --job build/bench/bin/backfill_job "$@"
+    return
+  fi
   if [ $# -gt 0 ]; then
     for name in "$@"; do
       program=build/bench/bin/$name
