@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// Goal: fault rows whose right behaviour is the program's own: how it ends, what it says, and that a signal is heard
+// while a server stands still. Method: the built program against files and the project's own S3 server.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/program_run.h"
+#include "tests/s3_fault_server/fault_server.h"
+
+namespace millrace::cli_test {
+namespace {
+
+using millrace::testing::FaultServer;
+using ::testing::HasSubstr;
+
+struct FaultRows : ::testing::Test {
+  [[nodiscard]] std::vector<std::string> copy(const std::string& from, const std::vector<std::string>& settings) const {
+    std::vector<std::string> all{"run", "--from", from, "--to", folder.url("out/")};
+    for (const auto& setting : settings) all.insert(all.end(), {"--set", setting});
+    return all;
+  }
+  /// Copies from the bucket, and gets SIGTERM as soon as `count` requests of `operation` have come.
+  [[nodiscard]] Ended stopped_at(const std::string& operation, std::size_t count) {
+    Child child(
+        copy("s3://bucket/in/", {"source.s3.store.endpoint=" + server->endpoint(), "source.s3.store.region=us-east-1",
+                                 "source.s3.store.access_key_id=" + server->options().access_key,
+                                 "source.s3.store.secret_access_key=" + server->options().secret_key}));
+    EXPECT_TRUE(server->wait_for(operation, count)) << child.err();
+    child.signal(SIGTERM);
+    return child.wait();
+  }
+
+  ScratchFolder folder;
+  std::unique_ptr<FaultServer> server = *FaultServer::start({.page_size = 1});
+};
+
+TEST_F(FaultRows, C10_C12_WhatIsNoNdjsonFailsWithAHintEachTime) {
+  const auto expect_hint = [&](const std::string& text, const std::string& hint) {
+    folder.write("in/a.ndjson", text);
+    for (int attempt = 0; attempt < 2; ++attempt) {
+      const Ended ended = millrace(copy(folder.url("in/"), {"decode.json.on_error=fail"}));
+      EXPECT_EQ(ended.code, 1) << ended.err;
+      EXPECT_THAT(ended.err, HasSubstr("in/a.ndjson"));
+      EXPECT_THAT(ended.err, HasSubstr("record 1 of "));
+      EXPECT_THAT(ended.err, HasSubstr(hint));
+      EXPECT_TRUE(folder.files("out").empty());
+    }
+  };
+  expect_hint("{\"n\":1}{\"n\":2}{\"n\":3}", "side by side without a newline");
+  expect_hint("{\n  \"n\": 1\n}\n", "printed over several lines");
+}
+
+TEST_F(FaultRows, E05_SigtermIsHeardDuringTheListing) {
+  for (const char* key : {"in/0", "in/1", "in/2"}) server->put_object("bucket", key, "1\n");
+  server->add_fault("op=ListObjectsV2 skip=1 times=every delay_ms=3600000");
+  const Ended ended = stopped_at("ListObjectsV2", 2);
+  EXPECT_EQ(ended.code, 3) << ended.err;
+  EXPECT_THAT(ended.err, HasSubstr("Stopped after "));
+  EXPECT_TRUE(folder.files("out").empty());
+}
+
+TEST_F(FaultRows, G06_SigtermIsHeardDuringAStall) {
+  server->put_object("bucket", "in/a", "1\n2\n3\n4\n");
+  server->add_fault("op=GetObject key=in/a times=every stall_after=3");
+  const Ended ended = stopped_at("GetObject", 1);
+  EXPECT_EQ(ended.code, 3) << ended.err;
+  EXPECT_THAT(ended.err, HasSubstr("Stopped after "));
+}
+
+}  // namespace
+}  // namespace millrace::cli_test
