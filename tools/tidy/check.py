@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of the tree that no compiler makes: layers, names, lengths, licence lines, threads, catch, words.
+"""Checks of the tree that no compiler makes: layers, names, lengths, licence lines, threads, catch, words,
+and the page of fault rows.
 
   check.py [ROOT]     prints findings, one a line; exit 1 if there is an error among them
 """
@@ -8,13 +9,14 @@ import os
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import fault_rows
 import file_rules
 import layers
 import source_rules
 import words
 from tree import Tree
 
-CHECKS = [layers.check, source_rules.check, file_rules.check, words.check]
+CHECKS = [layers.check, source_rules.check, file_rules.check, words.check, fault_rows.check]
 
 
 def main(argv):

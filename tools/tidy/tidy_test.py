@@ -6,6 +6,7 @@ import sys
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import fault_rows
 import file_rules
 import layers
 import source_rules
@@ -162,6 +163,47 @@ class Words(unittest.TestCase):
     def test_sound(self):
         sound = "framework/ network/x a/root/b, the USGS at earthquake.usgs.gov; go mod download github.com/seaweedfs/seaweedfs\n"
         self.assertEqual(run(words.check, "README.md", sound), [])
+
+
+class FaultRows(unittest.TestCase):
+    TREE = {
+        "src/x/a_test.cc": "TEST_F(Frames, A01_B02_Both) {}\nTEST(Frames, Plain) {}\n// TEST(Frames, A01_Gone) {}\n",
+        "src/x/p_test.cc": "RC_GTEST_PROP(Frames, C03_Always, ()) {}\n",
+        "src/x/y_cases.cc": '    {"D04_EveryStore", d04_every_store, always},\n',
+        "tests/x/cases/E05_slow.fault": "times=1\n",
+    }
+    PAGE = [
+        "| A01 | both | `Frames.A01_B02_Both`, `Frames.Plain` |",
+        "| B02 | both | `Frames.A01_B02_Both` |",
+        "| C03 | always | `Frames.C03_Always` |",
+        "| D04 | everywhere | `D04_EveryStore` |",
+        "| E05 | slow | `E05_slow.fault` |",
+        "| F06 | later | not yet: there are no partitions |",
+    ]
+
+    def found(self, page, **more):
+        tree = Tree(self.TREE | more | {fault_rows.PAGE: "\n".join(page) + "\n"})
+        return [(f.path, f.line, f.rule) for f in fault_rows.check(tree)]
+
+    def test_sound(self):
+        self.assertEqual(self.found(self.PAGE), [])
+
+    def test_a_test_that_the_page_lacks(self):
+        for row in range(5):
+            with self.subTest(self.PAGE[row]):
+                self.assertEqual(len(self.found(self.PAGE[:row] + self.PAGE[row + 1 :])), 1)
+        self.assertEqual(self.found(self.PAGE[:1] + ["| B02 | both | `Frames.Plain` |"] + self.PAGE[2:]), [("src/x/a_test.cc", 1, "fault-rows")])
+        self.assertEqual(len(fault_rows.check(Tree(self.TREE))), 5, "no page at all")
+
+    def test_a_name_that_the_tree_lacks(self):
+        for name in ("Frames.A01_Gone", "Frames.Plainer", "D04_Every", "E05_fast.fault"):
+            with self.subTest(name):
+                page = self.PAGE[:5] + [f"| F06 | later | `{name}` |"]
+                self.assertEqual(self.found(page), [(fault_rows.PAGE, 6, "fault-rows")])
+
+    def test_a_row_that_says_nothing_or_stands_twice(self):
+        self.assertEqual(self.found(self.PAGE[:5] + ["| F06 | later | |"]), [(fault_rows.PAGE, 6, "fault-rows")])
+        self.assertEqual(self.found(self.PAGE + self.PAGE[5:]), [(fault_rows.PAGE, 7, "fault-rows")])
 
 
 if __name__ == "__main__":
