@@ -7,12 +7,12 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <ctime>
 #include <memory>
 #include <string_view>
 #include <vector>
 
 #include "millrace/base/printable.h"
+#include "millrace/base/time.h"
 #include "store/file/descriptor.h"
 #include "store/file/file_error.h"
 #include "store/file/file_path.h"
@@ -46,7 +46,7 @@ std::vector<std::string> abandoned_in(const std::string& path) {
   std::vector<std::string> names;
   const std::unique_ptr<DIR, CloseFolder> folder(::opendir(path.c_str()));
   if (folder == nullptr) return names;  // writable, not readable: nobody can look
-  const std::int64_t now = ::time(nullptr);
+  const std::int64_t now = Clock::real().unix_micros() / 1'000'000;
   while (const dirent* entry = ::readdir(folder.get())) {  // NOLINT(concurrency-mt-unsafe): a stream of this thread
     const std::string_view name(static_cast<const char*>(entry->d_name));
     if (!TemporaryName::is_one(name)) continue;
