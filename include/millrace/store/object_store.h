@@ -115,6 +115,7 @@ struct WholeObject {
 struct ReadAdvice {
   std::size_t read_bytes = 2U << 20U;  ///< size of one ranged read of a large object
   std::size_t reads_in_flight = 64;    ///< more bring nothing
+  bool reads_at_once = false;          ///< read_at_once() is worth trying
 };
 
 class ObjectStore {
@@ -128,6 +129,10 @@ class ObjectStore {
   /// Starts a read and returns at once. Every byte range, size and ETag is checked against the answer; a mismatch is an
   /// error, not data.
   virtual std::shared_ptr<ReadHandle> start_read(ReadRequest request) = 0;
+  /// The same read on the caller's thread, only if it needs no waiting because the bytes are in memory: whoever needs
+  /// them has them in its own cache then. Nothing when it would have to wait or fails in any way: start_read does it or
+  /// says why not. `request.done` is not called.
+  [[nodiscard]] virtual std::optional<ReadInfo> read_at_once(const ReadRequest& /*request*/) { return std::nullopt; }
   /// Reads a whole object of at most `limit` bytes. Blocks. not_found when there is none.
   [[nodiscard]] virtual Result<WholeObject> get(std::string_view key, std::size_t limit,
                                                 std::optional<Duration> timeout = {}) = 0;

@@ -15,6 +15,7 @@
 #include "store/file/file_error.h"
 #include "store/file/file_path.h"
 #include "store/file/file_put.h"
+#include "store/file/page_cache.h"
 #include "store/file/temporary_name.h"
 
 namespace millrace {
@@ -175,6 +176,23 @@ ReadOutcome FileStore::read(ReadJob& job) const {
   return {ReadInfo{size, tag_of(status), modified(status), ""}, received};
 }
 
+// As read(), but whatever does not go smoothly is left to it.
+std::optional<ReadInfo> FileStore::read_at_once(const ReadRequest& request) {
+  const auto path = path_for(request.key, ErrorCode::not_found);
+  if (!path || request.destination.empty()) return std::nullopt;
+  const auto opened = open_file(*path);
+  if (!opened) return std::nullopt;
+  const struct stat& status = opened->status;
+  const auto size = static_cast<std::uint64_t>(status.st_size);
+  ETag tag = tag_of(status);
+  if (!request.if_match.empty() && tag != request.if_match) return std::nullopt;
+  if (request.expected_object_size && *request.expected_object_size != size) return std::nullopt;
+  if (!read_cached(opened->descriptor.get(), request.destination, request.offset)) return std::nullopt;
+  struct stat after{};
+  if (::fstat(opened->descriptor.get(), &after) != 0 || !same(status, after)) return std::nullopt;
+  return ReadInfo{size, std::move(tag), modified(status), ""};
+}
+
 Result<WholeObject> FileStore::get(std::string_view key, std::size_t limit, std::optional<Duration> /*timeout*/) {
   MILLRACE_ASSIGN(const std::string path, path_for(key, ErrorCode::not_found));
   MILLRACE_ASSIGN(const OpenFile file, open_file(path));
@@ -236,8 +254,8 @@ Result<void> FileStore::remove(std::string_view key) {
 }
 
 // A file in the page cache is copied at the speed of memory: small reads stay in the cache of the core that decodes,
-// and more than a few in flight push each other out of it.
-ReadAdvice FileStore::read_advice() const { return {512U << 10U, 4}; }
+// which best copies them itself; and more than a few in flight push each other out of it.
+ReadAdvice FileStore::read_advice() const { return {512U << 10U, 4, /*reads_at_once=*/true}; }
 
 void FileStore::cancel_all() {
   cancelled_.store(true, memory_order_relaxed);

@@ -32,6 +32,7 @@ class FileStore final : public ObjectStore {
   [[nodiscard]] std::string describe() const override;
   [[nodiscard]] Result<ListPage> list(const ListRequest& request) override;
   std::shared_ptr<ReadHandle> start_read(ReadRequest request) override;
+  [[nodiscard]] std::optional<ReadInfo> read_at_once(const ReadRequest& request) override;
   [[nodiscard]] Result<WholeObject> get(std::string_view key, std::size_t limit,
                                         std::optional<Duration> timeout = {}) override;
   /// Content type, encoding and metadata are dropped: a file has no place for them.

@@ -195,6 +195,40 @@ TEST_F(FileStoreTest, F01_AChangeInPlaceIsSeen) {
   EXPECT_EQ(outcome.received, 0U);
 }
 
+// What was just written is in the page cache (or, in a temporary folder in memory, never anywhere else).
+TEST_F(FileStoreTest, WhatIsInMemoryIsReadAtOnceUnderTheSameConditions) {
+  write("a", "0123456789");
+  const ETag tag = store_->head("a")->info.etag;
+  std::string into(4, '\0');
+  ReadRequest request{.key = "a", .offset = 3, .destination = into, .if_match = tag, .expected_object_size = 10};
+  const auto got = store_->read_at_once(request);
+  if (!got) GTEST_FAIL() << "the temporary folder's file system cannot tell what it has in memory";
+  EXPECT_EQ(into, "3456");
+  EXPECT_EQ(got->object_size, 10U);
+  EXPECT_EQ(got->etag, tag);
+
+  // All else is left to start_read, which says why not.
+  request.offset = 8;
+  EXPECT_FALSE(store_->read_at_once(request)) << "it ends before";
+  request.offset = 3;
+  request.expected_object_size = 11;
+  EXPECT_FALSE(store_->read_at_once(request));
+  request.expected_object_size = 10;
+  request.if_match.value = "\"another\"";
+  EXPECT_FALSE(store_->read_at_once(request));
+  request.if_match = tag;
+  request.destination = {};
+  EXPECT_FALSE(store_->read_at_once(request));
+  request.destination = into;
+  request.key = "none";
+  EXPECT_FALSE(store_->read_at_once(request));
+  write("a", "9876543210");
+  ::timespec times[2] = {{1'000'000'000, 1}, {1'000'000'000, 1}};
+  ASSERT_EQ(::utimensat(AT_FDCWD, (root_ + "/a").c_str(), times, 0), 0);
+  request.key = "a";
+  EXPECT_FALSE(store_->read_at_once(request)) << "F01: it is another version";
+}
+
 // The same bytes put again within one tick of the kernel's clock are another version: no ETag comes twice.
 TEST_F(FileStoreTest, EtagsOfQuickPutsDiffer) {
   std::set<std::string> tags;
