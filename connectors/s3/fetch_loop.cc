@@ -6,17 +6,22 @@
 #include <algorithm>
 #include <utility>
 
+#include "connectors/s3/read_failure.h"
 #include "millrace/base/printable.h"
 
 namespace millrace::s3_source {
 namespace {
 
-// What a read costs beside its bytes; keeps a lane of one-byte objects from having millions of them out.
+// What a small read costs beside its bytes; keeps a lane of one-byte objects from having millions of them out.
 constexpr std::size_t kReadOverhead = 512;
 // One ranged read of a large object asks for at most so many chunks.
 constexpr std::size_t kChunksPerRead = 4;
 // The first read of an object shows at least what tells a codec.
 constexpr std::size_t kLeastRead = 16;
+// From a near store: so many large reads under way, and so many out in all (but two for each lane). Measured on
+// loopback: 2 to 4 of 2 MiB move 1650 MiB per CPU second, 8 and more 1250.
+constexpr std::size_t kNearReads = 4;
+constexpr std::size_t kNearBudget = 8;
 
 std::size_t read_size(const FetchLoop::Options& options, const ReadAdvice& advice) {
   const std::size_t most = std::min(kChunksPerRead * options.chunk_bytes, options.prefetch_bytes / 2);
@@ -41,10 +46,12 @@ FetchLoop::FetchLoop(std::shared_ptr<ObjectStore> store, std::shared_ptr<const L
       pool_(ChunkPool::make(read_bytes_, kChunkHeadroom, options_.lanes * (options_.prefetch_bytes / read_bytes_ + 1))),
       lanes_(options_.lanes),
       limit_(most_in_flight_) {
+  if (options_.first_latency > Duration::zero()) latency_.record(options_.first_latency);
   for (std::uint64_t i = 0; i < options_.lanes; ++i) {
-    lanes_[i].feed = std::make_unique<LaneFeed>(event_);
+    lanes_[i].feed = std::make_unique<LaneFeed>();
     lanes_[i].objects = listing_->objects_of_lane(i, options_.lanes);
     lanes_[i].ordinal = starts[i].ordinal + (starts[i].object_complete() ? 1 : 0);
+    lanes_[i].at_once.store(store_->read_advice().reads_at_once, memory_order_relaxed);
   }
 }
 
@@ -55,34 +62,80 @@ void FetchLoop::start() {
 }
 
 void FetchLoop::stop() {
-  stopping_.store(true, memory_order_release);
+  stopping_.store(true);
   event_.signal();
   thread_.join();
 }
 
 void FetchLoop::pause(std::uint64_t lane, bool paused) {
-  lanes_[lane].paused.store(paused, memory_order_release);
-  event_.signal();
+  lanes_[lane].paused.store(paused);
+  if (!paused) pump();
+}
+
+void FetchLoop::release(std::uint64_t lane, std::size_t charge) {
+  if (charge == 0) return;
+  lanes_[lane].feed->add_released(charge);
+  pump();
 }
 
 void FetchLoop::run() {
-  while (!stopping_.load(memory_order_acquire)) {
+  while (!stopping_.load()) {
     const EventCount::Ticket ticket = event_.ticket();
-    take_ended();
-    // One at a time: a store may read within the call, and what it has read should not wait for the reads after it.
-    if (start_due_retry() || start_next_read()) continue;
-    event_.wait_until(ticket, clock_, next_retry());
+    pump_own();
+    event_.wait_until(ticket, clock_, next_retry_);
   }
+  end_reads();
+}
+
+/// Any thread, holding the baton: takes what ended and starts what may start.
+void FetchLoop::work() {
+  // One at a time: a store may read within the call, and what it has read should not wait for the reads after it.
+  do {
+    take_ended();
+  } while (!stopping_.load() && start_next_read());
+  if (stopping_.load()) {
+    cancel_reads();
+    if (in_flight_.load() == 0) event_.signal();
+    return;
+  }
+  if (!failed_.empty() || (waiting_ > 0 && in_flight_.load() < limit_)) event_.signal();
+}
+
+/// The loop's own thread: the same, and what the others left to it.
+void FetchLoop::pump_own() {
+  baton_.run([this] {
+    take_ended();
+    for (Ended& ended : std::exchange(failed_, {})) {
+      fail_or_retry(*ended.read, std::move(ended.outcome.info).error());
+      hand_over(lanes_[ended.read->lane]);
+    }
+    do {
+      take_ended();
+    } while (!stopping_.load() && (start_due_retry() || start_next_read()));
+    if (!failed_.empty()) event_.signal();
+    next_retry_ = next_retry();
+  });
+}
+
+void FetchLoop::cancel_reads() {
   for (const Lane& lane : lanes_) {
     for (const auto& read : lane.reads) {
       if (read->handle) read->handle->cancel();
     }
   }
-  // The store writes into the chunks until it has said that it is done.
-  while (in_flight_ > 0) {
+}
+
+/// On the loop's own thread, when the stop was asked for: whoever holds the baton sees it, and cancels.
+void FetchLoop::end_reads() {
+  // The store writes into the chunks until it has said that it is done, and it may still be saying so.
+  while (true) {
     const EventCount::Ticket ticket = event_.ticket();
-    take_ended();
-    if (in_flight_ > 0) event_.wait_until(ticket, clock_, clock_.now() + std::chrono::seconds(1));
+    pump();
+    {
+      const MutexLock lock(mutex_);
+      if (in_flight_.load() == 0 && callbacks_ == 0) return;
+    }
+    event_.wait_until(ticket, clock_, clock_.now() + std::chrono::hours(1));
   }
 }
 
@@ -92,40 +145,39 @@ void FetchLoop::take_ended() {
     taken_.swap(ended_);
   }
   for (Ended& ended : taken_) {
-    Lane& lane = lanes_[ended.read->lane];
-    settle(*ended.read, std::move(ended.outcome));
-    hand_over(lane);
+    ObjectRead& read = *ended.read;
+    in_flight_.fetch_sub(1);
+    bytes_in_flight_ -= read.length - read.received;
+    read.handle.reset();
+    metrics_.bytes_read.add(ended.outcome.received);
+    read.received += ended.outcome.received;
+    if (ended.outcome.received > 0) read.tries.progress();
+    if (ended.outcome.info) {
+      succeed(read, *std::move(ended.outcome.info));
+      hand_over(lanes_[read.lane]);
+    } else {
+      failed_.push_back(std::move(ended));
+    }
   }
   taken_.clear();
 }
 
-/// A try has ended.
-void FetchLoop::settle(ObjectRead& read, ReadOutcome outcome) {
-  --in_flight_;
-  read.handle.reset();
-  metrics_.bytes_read.add(outcome.received);
-  read.received += outcome.received;
-  if (outcome.received > 0) read.tries.progress();
-  if (!outcome.info) return fail_or_retry(read, std::move(outcome.info).error());
-  read.info = *std::move(outcome.info);
-  if (auto changed = changed_between(read)) {
-    read.state = ObjectRead::State::failed;
-    read.error = std::move(changed);
-    return;
-  }
+void FetchLoop::succeed(ObjectRead& read, ReadInfo info) {
+  read.info = std::move(info);
+  read.error = changed_between(object(read), name(read), read);
+  read.state = read.error ? ObjectRead::State::failed : ObjectRead::State::done;
   read.chunk.set_size(read.length);
-  read.state = ObjectRead::State::done;
+  latency_.record(clock_.now() - read.sent_at);
   if (limit_ < most_in_flight_) ++limit_;
   hold_until_ = SteadyTime::min();
 }
 
 void FetchLoop::fail_or_retry(ObjectRead& read, Error error) {
   const SteadyTime now = clock_.now();
-  const std::optional<Duration> wait =
-      stopping_.load(memory_order_relaxed) ? std::nullopt : read.tries.next(error, now);
+  const std::optional<Duration> wait = stopping_.load() ? std::nullopt : read.tries.next(error, now);
   if (!wait) {
     read.state = ObjectRead::State::failed;
-    read.error = final_error(read, std::move(error));
+    read.error = read_failure(*store_, object(read), name(read), read, std::move(error));
     return;
   }
   // Without a pin nothing proves that the rest would belong to what has been received; and where all has been received
@@ -148,64 +200,6 @@ void FetchLoop::fail_or_retry(ObjectRead& read, Error error) {
   ++waiting_;
 }
 
-/// Says what became of the object, for the one who has to put it right.
-Error FetchLoop::final_error(const ObjectRead& read, Error error) {
-  const ListedObject listed = object(read);
-  switch (error.code()) {
-    case ErrorCode::not_found:
-      return Error::fatal(
-                 ErrorCode::drift,
-                 fmt::format("object '{}' was deleted after it was listed; the objects must not change during a "
-                             "backfill. Put it back, or start over with --reset",
-                             name(read)))
-          .with("store", error.describe());
-    case ErrorCode::precondition_failed: {
-      const auto now = store_->head(listed.key);
-      return Error::fatal(
-                 ErrorCode::drift,
-                 fmt::format("object '{}' was overwritten after it was listed: its ETag was {} and is {} now; "
-                             "nothing of the new version was taken. Put the old one back, or start over with "
-                             "--reset",
-                             name(read), printable(listed.etag), now ? printable(now->info.etag.value) : "not known"))
-          .with("store", error.describe());
-    }
-    case ErrorCode::cancelled:
-      return error;
-    default: {
-      const std::string after = read.tries.failed() > 1 ? fmt::format(", {} tries in a row", read.tries.failed()) : "";
-      return std::move(error)
-          .prefixed(fmt::format("object '{}', bytes {} to {}{}: ", name(read), read.offset + read.received,
-                                read.offset + read.length - 1, after))
-          .as(ErrorClass::fatal);
-    }
-  }
-}
-
-/// Reads of one object that no ETag pins must at least agree in what the store says of it.
-std::optional<Error> FetchLoop::changed_between(const ObjectRead& read) const {
-  const ListedObject listed = object(read);
-  if (ETag{std::string(listed.etag)}.pins()) return std::nullopt;
-  const bool whole = read.offset == 0 && read.last;
-  if (!whole && listed.etag.empty() && read.info.last_modified == kNoTimestamp) {
-    return Error::fatal(
-        ErrorCode::drift,
-        fmt::format("object '{}' needs more than one read, and the store gives neither an ETag nor a time "
-                    "of change, so nothing proves that they belong together",
-                    name(read)));
-  }
-  const bool same_tag = read.info.etag.value == listed.etag;
-  const bool same_time = listed.last_modified == kNoTimestamp || read.info.last_modified == kNoTimestamp ||
-                         // HTTP dates have seconds
-                         listed.last_modified / 1000000 == read.info.last_modified / 1000000;
-  if (same_tag && same_time) return std::nullopt;
-  return Error::fatal(
-      ErrorCode::drift,
-      fmt::format("object '{}' was overwritten after it was listed (ETag {} and {}, changed {} and {}). Put "
-                  "the old one back, or start over with --reset",
-                  name(read), printable(listed.etag), printable(read.info.etag.value), to_rfc3339(listed.last_modified),
-                  to_rfc3339(read.info.last_modified)));
-}
-
 /// Gives the lane what is complete and next in order.
 void FetchLoop::hand_over(Lane& lane) {
   while (!lane.reads.empty() && !lane.failed) {
@@ -214,7 +208,7 @@ void FetchLoop::hand_over(Lane& lane) {
     if (!ended) return;
     Piece piece{.ordinal = read.ordinal, .offset = read.offset, .last = read.last, .charge = read.charge};
     if (lane.skipped == read.ordinal) {
-      lane.feed->release(read.charge);
+      lane.feed->add_released(read.charge);
     } else if (read.state == ObjectRead::State::done) {
       piece.bytes = std::move(read.chunk);
       if (read.offset == 0) piece.content_encoding = std::move(read.info.content_encoding);
@@ -243,10 +237,10 @@ void FetchLoop::skip_object(Lane& lane, const ObjectRead& read) {
 }
 
 bool FetchLoop::start_due_retry() {
-  if (waiting_ == 0 || in_flight_ >= limit_) return false;
+  if (waiting_ == 0 || in_flight_.load() >= limit_) return false;
   const SteadyTime now = clock_.now();
   for (Lane& lane : lanes_) {
-    if (lane.paused.load(memory_order_acquire) || lane.failed) continue;
+    if (lane.paused.load() || lane.failed) continue;
     for (const auto& read : lane.reads) {
       if (read->state == ObjectRead::State::waiting && read->retry_at <= now) {
         --waiting_;
@@ -258,13 +252,14 @@ bool FetchLoop::start_due_retry() {
   return false;
 }
 
+/// When the loop's own thread has something to do without being told.
 SteadyTime FetchLoop::next_retry() const {
   SteadyTime next = clock_.now() + std::chrono::hours(1);
-  if (in_flight_ >= limit_) return next;
+  if (in_flight_.load() >= limit_) return next;
   if (hold_until_ != SteadyTime::min()) next = hold_until_;
   if (waiting_ == 0) return next;
   for (const Lane& lane : lanes_) {
-    if (lane.paused.load(memory_order_acquire) || lane.failed) continue;
+    if (lane.paused.load() || lane.failed) continue;
     for (const auto& read : lane.reads) {
       if (read->state == ObjectRead::State::waiting) next = std::min(next, read->retry_at);
     }
@@ -288,42 +283,46 @@ std::uint64_t FetchLoop::share_of_a_lane() {
   std::uint64_t active = 0;
   for (std::uint64_t i = 0; i < options_.lanes; ++i) {
     Lane& lane = lanes_[i];
+    if (lane.at_once.load()) continue;
     if (!lane.failed && settle_place(lane, i)) {
       ++active;
     } else {
       pool -= std::min(pool, lane.held());
     }
   }
-  return pool / std::max<std::uint64_t>(active, 1);
+  const std::uint64_t share = pool / std::max<std::uint64_t>(active, 1);
+  if (!near()) return share;
+  return std::min(share, std::max<std::uint64_t>(2, kNearBudget / std::max<std::uint64_t>(active, 1)) * read_bytes_);
 }
 
-bool FetchLoop::may_read(const Lane& lane, std::size_t charge, std::uint64_t share) const {
-  const std::uint64_t held = lane.held();
-  return held == 0 || held + charge <= share;
-}
-
-/// Large reads share recycled chunks and count as one; a small object takes, and counts, what it needs and no more.
-std::size_t FetchLoop::charge_of(std::size_t length) const noexcept {
-  return (is_large(length) ? read_bytes_ : length) + kReadOverhead;
+bool FetchLoop::may_start(std::size_t length) const {
+  if (in_flight_.load() >= limit_) return false;
+  return !near() || bytes_in_flight_ == 0 || bytes_in_flight_ + length <= kNearReads * read_bytes_;
 }
 
 bool FetchLoop::start_next_read() {
-  if (in_flight_ >= limit_) return false;
+  if (in_flight_.load() >= limit_) return false;
   if (hold_until_ != SteadyTime::min() && clock_.now() < hold_until_) return false;
   hold_until_ = SteadyTime::min();
   const std::uint64_t share = share_of_a_lane();
   for (std::uint64_t i = 0; i < options_.lanes; ++i) {
     const std::uint64_t index = (turn_ + i) % options_.lanes;
     Lane& lane = lanes_[index];
-    if (lane.failed || lane.ordinal >= lane.objects || lane.paused.load(memory_order_acquire)) continue;
+    if (lane.at_once.load() || lane.paused.load() || lane.failed || lane.ordinal >= lane.objects) continue;
     const ListedObject next = listing_->object_of_lane(index, options_.lanes, lane.ordinal);
     const std::size_t length = std::min<std::uint64_t>(read_bytes_, next.size - lane.offset);
-    if (!may_read(lane, charge_of(length), share)) continue;
+    const std::uint64_t held = lane.held();
+    if ((held != 0 && held + charge_of(length) > share) || !may_start(length)) continue;
     begin(lane, index);
     turn_ = (index + 1) % options_.lanes;
     return true;
   }
   return false;
+}
+
+/// What a read takes of the budget: a whole chunk, or for a small object what it is.
+std::size_t FetchLoop::charge_of(std::size_t length) const noexcept {
+  return is_large(length) ? read_bytes_ : length + kReadOverhead;
 }
 
 void FetchLoop::begin(Lane& lane, std::uint64_t index) {
@@ -335,8 +334,7 @@ void FetchLoop::begin(Lane& lane, std::uint64_t index) {
   read->length = std::min<std::uint64_t>(read_bytes_, next.size - lane.offset);
   read->last = read->offset + read->length == next.size;
   read->charge = charge_of(read->length);
-  read->chunk = is_large(read->length) ? pool_->take()
-                                       : ByteChunk::allocate(read->length, read->offset == 0 ? 0 : kChunkHeadroom);
+  read->chunk = take_chunk(read->length, read->offset);
   lane.charged += read->charge;
   lane.offset += read->length;
   send(*read);
@@ -344,22 +342,62 @@ void FetchLoop::begin(Lane& lane, std::uint64_t index) {
 }
 
 void FetchLoop::send(ObjectRead& read) {
-  const ListedObject listed = object(read);
-  ReadRequest request;
-  request.key = listed.key;
-  request.offset = read.offset + read.received;
+  ReadRequest request = request_for(object(read), read.offset + read.received);
   request.destination = {read.chunk.data() + read.received, read.length - read.received};
-  if (ETag tag{std::string(listed.etag)}; tag.pins()) request.if_match = std::move(tag);
-  request.expected_object_size = listed.size;
   request.done = [this, &read](ReadOutcome outcome) {
-    // Signalled under the lock: once the loop has taken the last one it may be gone.
+    {
+      const MutexLock lock(mutex_);
+      ended_.push_back({&read, std::move(outcome)});
+      ++callbacks_;
+    }
+    pump();
+    // Signalled under the lock: once the last callback has left, the loop may be gone.
     const MutexLock lock(mutex_);
-    ended_.push_back({&read, std::move(outcome)});
-    event_.signal();
+    if (--callbacks_ == 0 && stopping_.load()) event_.signal();
   };
   read.state = ObjectRead::State::in_flight;
-  ++in_flight_;
+  read.sent_at = clock_.now();
+  in_flight_.fetch_add(1);
+  bytes_in_flight_ += read.length - read.received;
   read.handle = store_->start_read(std::move(request));
+}
+
+std::optional<Piece> FetchLoop::read_at_once(std::uint64_t index) {
+  Lane& lane = lanes_[index];
+  if (!lane.at_once.load() || !settle_place(lane, index)) return std::nullopt;
+  const ListedObject next = listing_->object_of_lane(index, options_.lanes, lane.ordinal);
+  const std::size_t length = std::min<std::uint64_t>(read_bytes_, next.size - lane.offset);
+  Piece piece{.ordinal = lane.ordinal, .offset = lane.offset, .last = lane.offset + length == next.size};
+  ReadRequest request = request_for(next, lane.offset);
+  if (!request.if_match.empty()) {
+    piece.bytes = take_chunk(length, lane.offset);
+    request.destination = {piece.bytes.data(), length};
+    if (auto info = store_->read_at_once(request)) {
+      piece.bytes.set_size(length);
+      if (piece.offset == 0) piece.content_encoding = std::move(info->content_encoding);
+      lane.offset += length;
+      metrics_.bytes_read.add(length);
+      return piece;
+    }
+  }
+  lane.at_once.store(false);
+  pump();
+  return std::nullopt;
+}
+
+/// A pinned read of what was listed; the destination is still to be said.
+ReadRequest FetchLoop::request_for(const ListedObject& listed, std::uint64_t offset) {
+  ReadRequest request;
+  request.key = listed.key;
+  request.offset = offset;
+  if (ETag tag{std::string(listed.etag)}; tag.pins()) request.if_match = std::move(tag);
+  request.expected_object_size = listed.size;
+  return request;
+}
+
+/// Large reads share recycled chunks; a small object takes what it needs and no more.
+ByteChunk FetchLoop::take_chunk(std::size_t length, std::uint64_t offset) {
+  return is_large(length) ? pool_->take() : ByteChunk::allocate(length, offset == 0 ? 0 : kChunkHeadroom);
 }
 
 std::string FetchLoop::name(const ObjectRead& read) const { return options_.url + printable(object(read).key); }

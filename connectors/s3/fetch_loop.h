@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// FetchLoop: row 1 of the data's way. One I/O thread reads every lane's objects ahead of it, in ranges, and hands them
-// over in order. It only starts reads and takes their ends; the store's own threads move the bytes.
+// FetchLoop: row 1 of the data's way. Reads every lane's objects ahead of it, in ranges, and hands them over in order.
+// It only starts reads and takes their ends; the store's own threads move the bytes.
+//
+// Threads: an event (a read ended, a lane gave bytes back) is worked on by the thread that brings it, one at a time
+// (Baton), so that on a busy machine the next read does not wait for another thread to wake up. What may block (a
+// failed read, the wait before its next try) is left to the loop's own thread. Where the store has the bytes in memory
+// (files in the page cache) a lane copies them itself, into its own core's cache, and the loop sleeps.
 //
 // Bounds (INV-7): bytes read ahead and not yet released stay within lanes x prefetch_bytes, and reads under way within
 // requests_in_flight; a lane with nothing out may always have one read. One chunk per lane, the one being framed, comes
-// on top. The bound suffices: reads of a lane start in the order in which it needs them.
+// on top. The bound suffices: reads of a lane start in the order in which it needs them. From a store that is near, a
+// part of that is enough, and costs less: the same few chunks stay in the processor's cache.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +19,9 @@
 #include <memory>
 #include <vector>
 
+#include "connectors/s3/baton.h"
 #include "connectors/s3/lane_feed.h"
+#include "connectors/s3/latency_window.h"
 #include "connectors/s3/listing.h"
 #include "connectors/s3/metrics.h"
 #include "connectors/s3/object_read.h"
@@ -38,7 +46,9 @@ class FetchLoop {
     std::size_t requests_in_flight = 64;
     bool skip_archived = false;
     RetryPolicy retry;
-    std::string url;  ///< what a key is put behind in messages: "s3://bucket/"
+    std::string url;                                       ///< what a key is put behind in messages: "s3://bucket/"
+    Duration first_latency{0};                             ///< of the store, from the listing; zero: not known
+    Duration near_latency = std::chrono::milliseconds(8);  ///< a store that answers sooner is near
   };
   /// `starts`: where each lane begins, by lane. Nothing is read before start().
   FetchLoop(std::shared_ptr<ObjectStore> store, std::shared_ptr<const Listing> listing, std::vector<Position> starts,
@@ -53,7 +63,14 @@ class FetchLoop {
   /// A paused lane starts no reads; those under way end, as they hold no more than its share. Any thread.
   void pause(std::uint64_t lane, bool paused);
 
+  // A lane's thread.
   [[nodiscard]] LaneFeed& feed(std::uint64_t lane) { return *lanes_[lane].feed; }
+  /// A piece's bytes are done with.
+  void release(std::uint64_t lane, std::size_t charge);
+  /// For a lane whose feed is empty: its next piece, read there and then because it is in memory already. Nothing when
+  /// the loop reads ahead for this lane: from the first piece on that is not, for good.
+  [[nodiscard]] std::optional<Piece> read_at_once(std::uint64_t lane);
+
   /// Size of one ranged read of a large object.
   [[nodiscard]] std::size_t read_bytes() const noexcept { return read_bytes_; }
 
@@ -61,7 +78,8 @@ class FetchLoop {
   struct Lane {
     std::unique_ptr<LaneFeed> feed;
     Atomic<bool> paused{false};
-    // The rest belongs to the loop's thread.
+    Atomic<bool> at_once{false};  // the lane reads for itself
+    // The rest belongs to the baton's holder, the place to the lane as long as it reads for itself.
     std::uint64_t ordinal = 0;  // the next read is of this object,
     std::uint64_t offset = 0;   // from this byte
     std::uint64_t objects = 0;
@@ -69,7 +87,6 @@ class FetchLoop {
     std::uint64_t charged = 0;                      // since the beginning
     bool failed = false;
     std::optional<std::uint64_t> skipped;  // what is still under way of this object is dropped
-    ReadInfo first;                        // what the object in hand-over said with its first piece
     [[nodiscard]] std::uint64_t held() const noexcept { return charged - feed->released(); }
   };
   struct Ended {
@@ -78,24 +95,36 @@ class FetchLoop {
   };
 
   void run();
+  void pump() {
+    baton_.run([this] { work(); });
+  }
+  void pump_own();
+  void work();
+  void cancel_reads();
+  void end_reads();
+
+  // Ends.
   void take_ended();
-  void settle(ObjectRead& read, ReadOutcome outcome);
+  void succeed(ObjectRead& read, ReadInfo info);
   void fail_or_retry(ObjectRead& read, Error error);
-  [[nodiscard]] Error final_error(const ObjectRead& read, Error error);
-  [[nodiscard]] std::optional<Error> changed_between(const ObjectRead& read) const;
   void hand_over(Lane& lane);
   void skip_object(Lane& lane, const ObjectRead& read);
 
+  // Beginnings.
   bool start_due_retry();
   bool start_next_read();
-  bool settle_place(Lane& lane, std::uint64_t index);
-  [[nodiscard]] bool is_large(std::size_t length) const noexcept { return length > read_bytes_ / 2; }
-  [[nodiscard]] std::size_t charge_of(std::size_t length) const noexcept;
-  [[nodiscard]] bool may_read(const Lane& lane, std::size_t charge, std::uint64_t share) const;
+  [[nodiscard]] bool may_start(std::size_t length) const;
+  [[nodiscard]] bool near() const { return latency_.least() < options_.near_latency; }
   [[nodiscard]] std::uint64_t share_of_a_lane();
+  bool settle_place(Lane& lane, std::uint64_t index);
   void begin(Lane& lane, std::uint64_t index);
   void send(ObjectRead& read);
+  [[nodiscard]] static ReadRequest request_for(const ListedObject& listed, std::uint64_t offset);
+  [[nodiscard]] ByteChunk take_chunk(std::size_t length, std::uint64_t offset);
+  [[nodiscard]] bool is_large(std::size_t length) const noexcept { return length > read_bytes_ / 2; }
+  [[nodiscard]] std::size_t charge_of(std::size_t length) const noexcept;
   [[nodiscard]] SteadyTime next_retry() const;
+
   [[nodiscard]] ListedObject object(const ObjectRead& read) const {
     return listing_->object_of_lane(read.lane, options_.lanes, read.ordinal);
   }
@@ -112,20 +141,28 @@ class FetchLoop {
   const std::size_t most_in_flight_;
   const std::shared_ptr<ChunkPool> pool_;
 
-  EventCount event_;  // a read ended, bytes were released, a lane was paused or resumed, stop
+  EventCount event_;  // the loop's own thread has something to do
   Atomic<bool> stopping_{false};
   Mutex mutex_;
   std::vector<Ended> ended_ MILLRACE_GUARDED_BY(mutex_);
+  std::size_t callbacks_ MILLRACE_GUARDED_BY(mutex_) = 0;  // of the store, within this object
 
-  // The loop's thread.
+  // The baton's holder.
+  Baton baton_;
   std::vector<Lane> lanes_;
-  std::vector<Ended> taken_;  // scratch
-  std::size_t in_flight_ = 0;
-  std::size_t limit_;  // reads at once; halves when the store throttles, grows back with each success
+  std::vector<Ended> taken_;   // scratch
+  std::vector<Ended> failed_;  // for the loop's own thread
+  Atomic<std::size_t> in_flight_{0};
+  std::size_t bytes_in_flight_ = 0;
+  std::size_t limit_;  // reads at once; halves when the store is away, grows back with each success
   SteadyTime hold_until_ = SteadyTime::min();  // no new read before: the store is away
   std::size_t waiting_ = 0;                    // reads that wait for their next try
   std::uint64_t turn_ = 0;                     // the lane whose turn it is
-  std::uint64_t warned_ = 0;                   // error codes already said at warn
+  LatencyWindow latency_;
+
+  // The loop's own thread, holding the baton.
+  SteadyTime next_retry_{};
+  std::uint64_t warned_ = 0;  // error codes already said at warn
   Thread thread_;
 };
 

@@ -207,7 +207,7 @@ TEST_F(FetchLoopTest, INV7_BytesReadAheadStayWithinTheBudgetUntilReleased) {
     most = std::max(most, store->bytes_held());
     store->answer(0);
     const Piece piece = next(0);
-    loop().feed(0).release(piece.charge);
+    loop().release(0, piece.charge);
   }
   EXPECT_LE(most, 8000U);
   EXPECT_GE(most, 5000U);
@@ -270,7 +270,7 @@ TEST_F(FetchLoopTest, ALaneMayAlwaysHaveOneRead) {
   EXPECT_EQ(store->held(), std::vector<std::string>{"o0000@0+600"});
   store->answer(0);
   Piece piece = next(0);
-  loop().feed(0).release(piece.charge);
+  loop().release(0, piece.charge);
   store->wait_for(1);
 }
 
@@ -295,9 +295,9 @@ TEST_F(FetchLoopTest, APausedLaneStartsNoReadsAndOthersGoOn) {
     EXPECT_FALSE(of_lane_0(store->held()[0]));
     store->answer(0);
     const Piece piece = next(1);
-    loop().feed(1).release(piece.charge);
+    loop().release(1, piece.charge);
   }
-  while (auto piece = loop().feed(0).take()) loop().feed(0).release(piece->charge);
+  while (auto piece = loop().feed(0).take()) loop().release(0, piece->charge);
   loop().pause(0, false);
   while (std::ranges::count_if(store->held(), of_lane_0) == 0) {
   }

@@ -71,11 +71,11 @@ Result<PollResult> S3Lane::begin_object() {
     if (discard_ > 0) return fail(located(Error::fatal(ErrorCode::drift, "it is empty now")));
     return completion_batch(last);
   }
-  auto piece = feed_.take();
+  auto piece = take_piece();
   if (!piece) return Idle{};
   if (piece->error) return fail(*std::move(piece->error));
   if (piece->skipped) {
-    feed_.release(piece->charge);
+    setup_.fetch->release(id_.value(), piece->charge);
     return completion_batch(ordinal_);
   }
   MILLRACE_TRY(start_reading(*piece));
@@ -130,7 +130,7 @@ Result<PollResult> S3Lane::frame(std::size_t max_records) {
       }
       case FrameReader::Status::needs_chunk: {
         release_piece();
-        auto piece = feed_.take();
+        auto piece = take_piece();
         if (!piece) return Idle{};
         if (piece->error) return fail(*std::move(piece->error));
         push(*std::move(piece));
@@ -194,15 +194,18 @@ PollResult S3Lane::completion_batch(std::uint64_t last) {
   return batch;
 }
 
+std::optional<Piece> S3Lane::take_piece() {
+  auto piece = feed_.take();
+  return piece ? std::move(piece) : setup_.fetch->read_at_once(id_.value());
+}
+
 void S3Lane::push(Piece piece) {
   charge_ = piece.charge;
   progress_->bytes_done.fetch_add(piece.bytes.size(), memory_order_relaxed);
   reader_.push(std::move(piece.bytes), piece.last);
 }
 
-void S3Lane::release_piece() {
-  if (charge_ != 0) feed_.release(std::exchange(charge_, 0));
-}
+void S3Lane::release_piece() { setup_.fetch->release(id_.value(), std::exchange(charge_, 0)); }
 
 void S3Lane::finish_object() {
   release_piece();

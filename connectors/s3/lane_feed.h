@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // LaneFeed: the queue of pieces between the fetch loop and one lane. Bounded by the bytes the fetch loop may have out
 // (its budget), so it never refuses; a piece is at least an object or a large read, so a lock per piece costs nothing
-// per record. One producer (the fetch loop's thread), one consumer (the lane's).
+// per record. One producer at a time (who holds the fetch loop's baton), one consumer (the lane's thread).
 #pragma once
 
 #include <cstddef>
@@ -32,9 +32,6 @@ struct Piece {
 
 class LaneFeed {
  public:
-  /// `space` is signalled when bytes were given back.
-  explicit LaneFeed(EventCount& space) : space_(space) {}
-
   // Fetch loop.
   void put(Piece piece) {
     {
@@ -43,8 +40,9 @@ class LaneFeed {
     }
     nudge();
   }
-  /// Bytes of the budget given back since the beginning.
+  /// Bytes of the budget given back since the beginning. Any thread.
   [[nodiscard]] std::uint64_t released() const noexcept { return released_.load(memory_order_acquire); }
+  void add_released(std::size_t charge) noexcept { released_.fetch_add(charge, memory_order_release); }
 
   // Lane.
   /// The next piece, if it is there; never waits.
@@ -54,10 +52,6 @@ class LaneFeed {
     std::optional<Piece> piece(std::move(pieces_.front()));
     pieces_.pop_front();
     return piece;
-  }
-  void release(std::size_t charge) {
-    released_.fetch_add(charge, memory_order_release);
-    space_.signal();
   }
   void set_waker(Waker waker) {
     const MutexLock lock(mutex_);
@@ -80,7 +74,6 @@ class LaneFeed {
   }
 
  private:
-  EventCount& space_;
   Atomic<std::uint64_t> released_{0};
   EventCount arrived_;
   Mutex mutex_;

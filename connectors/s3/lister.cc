@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 #include <unordered_set>
 #include <utility>
@@ -44,11 +45,18 @@ Result<Listing> Lister::run() {
 }
 
 Result<ListPage> Lister::page(const ListRequest& request) {
-  Tries tries(retry_, random_);
+  RetryPolicy retry = retry_;
+  if (pages_so_far() == 0) retry.patience = Duration::zero();  // an endpoint that never answered is rather a wrong one
+  Tries tries(retry, random_);
   while (true) {
     if (stop_.requested()) break;
+    const SteadyTime asked = clock_.now();
     auto got = store_.list(request);
-    if (got) return got;
+    if (got) {
+      const Duration took = clock_.now() - asked;
+      fastest_page_ = pages_so_far() == 0 ? took : std::min(fastest_page_, took);
+      return got;
+    }
     if (stop_.requested()) break;
     const auto wait = tries.next(got.error(), clock_.now());
     const std::string where = fmt::format("listing {}, page {}", request_.url, pages_so_far() + 1);

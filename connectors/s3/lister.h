@@ -32,6 +32,9 @@ class Lister {
   /// token repeats; every error names the page. Never a part of a listing.
   [[nodiscard]] Result<Listing> run();
 
+  /// How long the fastest page took: how far away the store is. Zero before the first.
+  [[nodiscard]] Duration fastest_page() const noexcept { return fastest_page_; }
+
   // Any thread, while run() goes on.
   [[nodiscard]] std::uint64_t keys_so_far() const noexcept { return keys_.load(memory_order_relaxed); }
   [[nodiscard]] std::uint64_t pages_so_far() const noexcept { return pages_.load(memory_order_relaxed); }
@@ -47,6 +50,7 @@ class Lister {
   Random& random_;
   Logger log_;
   StopSignal& stop_;
+  Duration fastest_page_{0};
   Atomic<std::uint64_t> keys_{0};
   Atomic<std::uint64_t> pages_{0};
 };

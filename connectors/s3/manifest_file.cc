@@ -36,9 +36,11 @@ Error ManifestFile::no_manifest(Error error) const {
       .with("to go on", "restore it from a copy, give another checkpoint.url, or start over with --reset");
 }
 
-/// One version, retried while it may pass.
+/// One version, retried while it may pass; without patience, as a store that never answered is rather a wrong one.
 Result<WholeObject> ManifestFile::get() {
-  Tries tries(options_.retry, random_);
+  RetryPolicy retry = options_.retry;
+  retry.patience = Duration::zero();
+  Tries tries(retry, random_);
   while (true) {
     auto got = store_->get(options_.key, kManifestLimit, options_.timeout);
     if (got || got.error().code() == ErrorCode::not_found) return got;

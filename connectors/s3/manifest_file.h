@@ -44,6 +44,9 @@ class ManifestFile {
   /// once, and saves read and compare from then on.
   [[nodiscard]] Result<void> probe_conditions(const Manifest& manifest);
 
+  /// Ends the call under way; nothing can be read or saved any more. Any thread.
+  void cancel() { store_->cancel_all(); }
+
   [[nodiscard]] bool conditional() const noexcept { return conditional_; }
   [[nodiscard]] const Options& options() const noexcept { return options_; }
 

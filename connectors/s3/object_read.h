@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ObjectRead: one ranged read of one object on its way, over as many tries as it takes. Belongs to the fetch loop's
-// thread.
+// ObjectRead: one ranged read of one object on its way, over as many tries as it takes. Belongs to whoever holds the
+// fetch loop's baton.
 #pragma once
 
 #include <cstddef>
@@ -30,6 +30,7 @@ struct ObjectRead {
   std::size_t received = 0;  // good bytes at the front of the chunk
   enum class State { in_flight, waiting, done, failed } state = State::waiting;
   Tries tries;
+  SteadyTime sent_at{};
   SteadyTime retry_at{};
   std::shared_ptr<ReadHandle> handle;
   ReadInfo info;

@@ -61,8 +61,11 @@ void Preparation::stop() {
     under_way = thread_.joinable() && !ended_;
   }
   parts_.stop->request();
-  // Nobody has been given a lane, so nobody else needs the store.
-  if (under_way) parts_.store->cancel_all();
+  // Nobody has been given a lane, so nobody else needs the stores.
+  if (under_way) {
+    parts_.store->cancel_all();
+    parts_.file->cancel();
+  }
   thread_.join();
 }
 
@@ -165,7 +168,8 @@ Result<Prepared> Preparation::deal(std::shared_ptr<const Listing> listing, std::
                                                      .requests_in_flight = given.requests_in_flight,
                                                      .skip_archived = given.on_archived == OnArchived::skip,
                                                      .retry = parts_.settings->retry,
-                                                     .url = parts_.url_base},
+                                                     .url = parts_.url_base,
+                                                     .first_latency = lister_.fastest_page()},
                                   parts_.metrics, *parts_.clock, *parts_.random, parts_.log);
   return prepared;
 }

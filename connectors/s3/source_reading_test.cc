@@ -310,7 +310,6 @@ TEST_F(Reading, F05_AnObjectThatIsGoneIsNamedAndNotRetried) {
   fill(3);
   BackfillRig run(memory);
   run.options.lanes = 1;
-  run.store->add({.op = StoreOp::list, .before = [&] {}});
   run.store->add({.op = StoreOp::read, .key = key(1), .before = [&] { memory->erase(key(1)); }});
   const auto ended = run.run();
   ASSERT_FALSE(ended);
@@ -405,6 +404,21 @@ TEST_F(Reading, AccessDeniedIsFatalAtOnce) {
   ASSERT_FALSE(ended);
   EXPECT_EQ(run.store->hits(), 1U);
   EXPECT_NE(message_of(ended).find("AccessDenied"), std::string::npos);
+}
+
+TEST_F(Reading, G06_AStalledReadDoesNotHoldUpTheEnd) {
+  fill(1);
+  BackfillRig run(memory);
+  run.store->add({.op = StoreOp::read, .hang = true});
+  ASSERT_TRUE(run.open());
+  while (run.store->hanging() == 0) {
+  }
+  const auto polled = run.lanes[0]->poll(10, Duration(0));
+  ASSERT_TRUE(polled);
+  EXPECT_TRUE(std::holds_alternative<Idle>(*polled));
+  run.close();
+  EXPECT_EQ(run.store->hanging(), 0U);
+  EXPECT_TRUE(stored().owner.released);
 }
 
 TEST_F(Reading, B10_WithoutAnETagABrokenReadBeginsAgain) {

@@ -20,6 +20,7 @@ list(APPEND S3_SOURCES
   options.cc
   preparation.cc
   process.cc
+  read_failure.cc
   rolling_hash.cc
   source.cc
   status.cc
@@ -28,7 +29,7 @@ list(APPEND S3_SOURCES
 list(APPEND S3_DEPENDS base ack metrics config store store_open codec framing formats)
 
 millrace_test(s3_source_parts_test
-  SOURCES base64_test.cc codec_choice_test.cc fetch_loop_test.cc key_filter_test.cc manifest_test.cc offset_test.cc options_test.cc rolling_hash_test.cc
+  SOURCES base64_test.cc baton_test.cc codec_choice_test.cc fetch_loop_test.cc key_filter_test.cc manifest_test.cc offset_test.cc options_test.cc retry_policy_test.cc rolling_hash_test.cc status_test.cc
   DEPENDS s3 testing LINK rapidcheck PkgConfig::xxhash fmt::fmt LABELS unit property)
 if(MILLRACE_BUILD_TESTS)
   target_compile_definitions(s3_source_parts_test PRIVATE MILLRACE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
@@ -43,3 +44,5 @@ millrace_test(s3_source_test SOURCES source_property_test.cc source_reading_test
 # A program of its own: it counts every allocation.
 millrace_test(s3_lane_allocation_test SOURCES lane_allocation_test.cc
   DEPENDS s3 checkpoint store_memory store_faulty LINK fmt::fmt)
+millrace_test(s3_source_pipeline_test SOURCES source_pipeline_test.cc
+  DEPENDS s3 chain pipeline decode encode testing LINK fmt::fmt LABELS unit journey TIMEOUT 300)

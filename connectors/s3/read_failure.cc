@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "connectors/s3/read_failure.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "millrace/base/printable.h"
+
+namespace millrace::s3_source {
+
+Error read_failure(ObjectStore& store, const ListedObject& listed, const std::string& name, const ObjectRead& read,
+                   Error error) {
+  switch (error.code()) {
+    case ErrorCode::not_found:
+      return Error::fatal(
+                 ErrorCode::drift,
+                 fmt::format("object '{}' was deleted after it was listed; the objects must not change during a "
+                             "backfill. Put it back, or start over with --reset",
+                             name))
+          .with("store", error.describe());
+    case ErrorCode::precondition_failed: {
+      const auto now = store.head(listed.key);
+      return Error::fatal(
+                 ErrorCode::drift,
+                 fmt::format("object '{}' was overwritten after it was listed: its ETag was {} and is {} now; "
+                             "nothing of the new version was taken. Put the old one back, or start over with "
+                             "--reset",
+                             name, printable(listed.etag), now ? printable(now->info.etag.value) : "not known"))
+          .with("store", error.describe());
+    }
+    case ErrorCode::cancelled:
+      return error;
+    default: {
+      const std::string after = read.tries.failed() > 1 ? fmt::format(", {} tries in a row", read.tries.failed()) : "";
+      return std::move(error)
+          .prefixed(fmt::format("object '{}', bytes {} to {}{}: ", name, read.offset + read.received,
+                                read.offset + read.length - 1, after))
+          .as(ErrorClass::fatal);
+    }
+  }
+}
+
+std::optional<Error> changed_between(const ListedObject& listed, const std::string& name, const ObjectRead& read) {
+  if (ETag{std::string(listed.etag)}.pins()) return std::nullopt;
+  const bool whole = read.offset == 0 && read.last;
+  if (!whole && listed.etag.empty() && read.info.last_modified == kNoTimestamp) {
+    return Error::fatal(
+        ErrorCode::drift,
+        fmt::format("object '{}' needs more than one read, and the store gives neither an ETag nor a time "
+                    "of change, so nothing proves that they belong together",
+                    name));
+  }
+  const bool same_tag = read.info.etag.value == listed.etag;
+  const bool same_time = listed.last_modified == kNoTimestamp || read.info.last_modified == kNoTimestamp ||
+                         // HTTP dates have seconds
+                         listed.last_modified / 1000000 == read.info.last_modified / 1000000;
+  if (same_tag && same_time) return std::nullopt;
+  return Error::fatal(
+      ErrorCode::drift,
+      fmt::format("object '{}' was overwritten after it was listed (ETag {} and {}, changed {} and {}). Put "
+                  "the old one back, or start over with --reset",
+                  name, printable(listed.etag), printable(read.info.etag.value), to_rfc3339(listed.last_modified),
+                  to_rfc3339(read.info.last_modified)));
+}
+
+}  // namespace millrace::s3_source

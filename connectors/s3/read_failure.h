@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a read that will not succeed means for the backfill, said for the one who has to put it right. I/O threads.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "connectors/s3/listing.h"
+#include "connectors/s3/object_read.h"
+#include "millrace/base/error.h"
+#include "millrace/store/object_store.h"
+
+namespace millrace::s3_source {
+
+/// `error` ended the read of `listed` for good. Objects that are gone or overwritten become drift, with the old and
+/// the new ETag (for which the store is asked: blocks). `name` is the object for people.
+[[nodiscard]] Error read_failure(ObjectStore& store, const ListedObject& listed, const std::string& name,
+                                 const ObjectRead& read, Error error);
+
+/// Reads of one object that no ETag pins must at least agree in what the store says of it: nothing when they do.
+[[nodiscard]] std::optional<Error> changed_between(const ListedObject& listed, const std::string& name,
+                                                   const ObjectRead& read);
+
+}  // namespace millrace::s3_source

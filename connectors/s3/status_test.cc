@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is told of a manifest; the numbers are worked out by hand for six objects on four lanes.
+#include "connectors/s3/status.h"
+
+#include <gtest/gtest.h>
+
+namespace millrace::s3_source {
+namespace {
+
+Manifest half_done() {
+  Manifest m;
+  m.generation = 7;
+  m.updated = 1'000'000'000;
+  m.identity.url = "s3://b/in/";
+  m.lanes = 4;
+  m.listing = {6, 100, 0};
+  // Lane 0 has places 0 and 4, lane 1 has 1 and 5, lane 2 has 2, lane 3 has 3.
+  m.positions = {{0, Watermark((std::int64_t{1} << 40) + 38632), "in/four\t", "\"e\"", 1},
+                 {1, Watermark((std::int64_t{1} << 40) - 1), "in/one", "\"e\"", 1}};
+  m.owner.host = "worker-1";
+  m.owner.pid = 4711;
+  return m;
+}
+
+TEST(Status, CountsObjectsByLane) {
+  const Manifest m = half_done();
+  const LaneStatus zero = lane_status(m, 0);
+  EXPECT_EQ(zero.objects, 2U);
+  EXPECT_EQ(zero.objects_done, 1U);
+  EXPECT_EQ(zero.records_in_progress, 38632U);
+  const LaneStatus one = lane_status(m, 1);
+  EXPECT_EQ(one.objects, 2U);
+  EXPECT_EQ(one.objects_done, 1U);
+  EXPECT_EQ(one.records_in_progress, 0U);
+  EXPECT_EQ(lane_status(m, 3).objects, 1U);
+  EXPECT_EQ(lane_status(m, 3).objects_done, 0U);
+  EXPECT_EQ(objects_done(m), 2U);
+}
+
+TEST(Status, TextNamesWhatAPersonLooksFor) {
+  Manifest m = half_done();
+  const std::string text = status_text(m, "s3://b/ck.json", 1'030'000'000);
+  for (const char* part : {"s3://b/in/", "s3://b/ck.json, saved 30s ago", "worker-1", "2 of 6 committed, 4 left",
+                           "lane 0    1 of 2 objects, 38632 records into 'in/four\\t'"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << " in\n" << text;
+  }
+  m.owner.released = true;
+  EXPECT_NE(status_text(m, "u", 0).find("stopped; a run goes on from here"), std::string::npos);
+  m.complete = true;
+  EXPECT_NE(status_text(m, "u", 0).find("complete"), std::string::npos);
+}
+
+TEST(Status, JsonIsOneDocument) {
+  const std::string json = status_json(half_done(), "s3://b/ck.json", 1'030'000'000);
+  for (const char* part :
+       {R"("manifest":"s3://b/ck.json")", R"("objects":6,"objects_done":2)", R"("age_seconds":30.0)",
+        R"({"lane":0,"objects":2,"objects_done":1,"records_in_progress":38632,"key":"in/four\\t"})"}) {
+    EXPECT_NE(json.find(part), std::string::npos) << part << " in " << json;
+  }
+  EXPECT_EQ(json.find('\n'), std::string::npos);
+}
+
+TEST(Status, TheSummarySaysHowToGoOn) {
+  Manifest m = half_done();
+  EXPECT_EQ(committed_summary(m, "u"), "2 of 6 objects committed in u; run again to go on from there");
+  m.complete = true;
+  EXPECT_EQ(committed_summary(m, "u"), "all 6 objects committed in u");
+}
+
+}  // namespace
+}  // namespace millrace::s3_source
