@@ -92,7 +92,8 @@ void FetchLoop::work() {
   // One at a time: a store may read within the call, and what it has read should not wait for the reads after it.
   do {
     take_ended();
-  } while (!stopping_.load() && start_next_read());
+    // What failed is looked at first: a store that asks to come back later must not get the next read instead.
+  } while (!stopping_.load() && failed_.empty() && start_next_read());
   if (stopping_.load()) {
     cancel_reads();
     if (in_flight_.load() == 0) event_.signal();
@@ -111,7 +112,7 @@ void FetchLoop::pump_own() {
     }
     do {
       take_ended();
-    } while (!stopping_.load() && (start_due_retry() || start_next_read()));
+    } while (!stopping_.load() && failed_.empty() && (start_due_retry() || start_next_read()));
     if (!failed_.empty()) event_.signal();
     next_retry_ = next_retry();
   });

@@ -154,7 +154,9 @@ class FetchLoopTest : public ::testing::Test {
 
   std::shared_ptr<HeldStore> store = std::make_shared<HeldStore>();
   std::shared_ptr<const Listing> listing;
-  FetchLoop::Options options{.lanes = 1, .prefetch_bytes = 8000, .chunk_bytes = 500, .url = "s3://b/"};
+  /// On a clock that stands still every store is near; no test but one means one.
+  FetchLoop::Options options{
+      .lanes = 1, .prefetch_bytes = 8000, .chunk_bytes = 500, .url = "s3://b/", .near_latency = Duration::zero()};
   /// Waits until the loop has taken so many failed tries; the waits before the next are counted from then.
   void wait_for_retries(std::uint64_t count) const {
     while (metrics.get_retries.value() < count) {
@@ -199,8 +201,8 @@ TEST_F(FetchLoopTest, HandsOverInOrderWhateverTheOrderOfAnswers) {
 TEST_F(FetchLoopTest, INV7_BytesReadAheadStayWithinTheBudgetUntilReleased) {
   list({100'000});
   loop();
-  // 8000 bytes hold seven reads of 1000 and what each costs beside.
-  store->wait_for(5);
+  // 8000 bytes hold eight reads of 1000.
+  store->wait_for(8);
   std::size_t most = 0;
   for (int i = 0; i < 60; ++i) {
     store->wait_for(1);
@@ -216,7 +218,7 @@ TEST_F(FetchLoopTest, INV7_BytesReadAheadStayWithinTheBudgetUntilReleased) {
 TEST_F(FetchLoopTest, INV7_WithoutReleaseNothingMoreIsRead) {
   list({100'000});
   loop();
-  store->wait_for(5);
+  store->wait_for(8);
   const std::size_t started = store->started();
   drain();
   for (std::size_t i = 0; i < started; ++i) next(0);
@@ -241,6 +243,29 @@ TEST_F(FetchLoopTest, RequestsInFlightAreBounded) {
     store->answer(static_cast<std::size_t>(i) % 3);
   }
   EXPECT_EQ(store->most(), 3U);
+}
+
+// Four reads under way and eight out in all are enough from a store that is near, and one is always allowed.
+TEST_F(FetchLoopTest, FromANearStoreLessIsOut) {
+  options.near_latency = std::chrono::milliseconds(8);
+  options.first_latency = std::chrono::milliseconds(1);
+  options.prefetch_bytes = 100'000;
+  list({100'000});
+  loop();
+  for (int i = 0; i < 8; ++i) {
+    store->wait_for(1);
+    store->answer(0);
+    next(0);
+  }
+  EXPECT_LE(store->most(), 4U);
+  EXPECT_EQ(store->started(), 8U) << "taken, but not yet released";
+  for (int i = 0; i < 20; ++i) {
+    loop().release(0, 1000);
+    store->wait_for(1);
+    store->answer(0);
+    next(0);
+  }
+  EXPECT_EQ(store->started(), 28U);
 }
 
 TEST_F(FetchLoopTest, LanesTakeTurns) {

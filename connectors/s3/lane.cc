@@ -115,7 +115,7 @@ Result<PollResult> S3Lane::frame(std::size_t max_records) {
     const std::uint64_t decoded = reader_.decoded_bytes();
     setup_.metrics.bytes_decoded.add(decoded - counted_bytes_);
     counted_bytes_ = decoded;
-    if (!status) return fail(located(std::move(status).error()));
+    if (!status) return fail(unreadable(std::move(status).error()));
     switch (*status) {
       case FrameReader::Status::frames: {
         if (index_ == 0) MILLRACE_TRY(check_first_frame());
@@ -222,6 +222,15 @@ void S3Lane::done_with(std::uint64_t first, std::uint64_t last) {
   progress_->objects_done.fetch_add(count, memory_order_relaxed);
   setup_.metrics.objects_completed.add(count);
   setup_.metrics.objects_remaining.add(-static_cast<double>(count));
+}
+
+/// Bytes that no read will bring right: they have to be put right where they lie.
+Error S3Lane::unreadable(Error error) const {
+  Error there = located(std::move(error));
+  if (there.code() != ErrorCode::truncated && there.code() != ErrorCode::corrupt) return there;
+  return std::move(there).with("to go on",
+                               "put an undamaged copy in its place, or leave it out with exclude; where some of its "
+                               "records are committed already, or with another exclude, start over with --reset");
 }
 
 Error S3Lane::located(Error error) const {

@@ -33,6 +33,14 @@ struct LanePosition {
   friend bool operator==(const LanePosition&, const LanePosition&) = default;
 };
 
+/// The listing that is kept beside the manifest.
+struct ListingRecord {
+  std::string name;         ///< behind the manifest's folder; empty: none is kept (yet)
+  std::uint64_t bytes = 0;  ///< as it is stored
+  std::uint64_t hash = 0;   ///< XXH3 of these bytes
+  friend bool operator==(const ListingRecord&, const ListingRecord&) = default;
+};
+
 /// Who writes the manifest.
 struct Owner {
   std::string id;
@@ -60,6 +68,7 @@ struct Manifest {
     std::uint64_t hash = 0;
     friend bool operator==(const Listed&, const Listed&) = default;
   } listing;
+  ListingRecord kept_listing;           ///< that the backfill began with
   std::vector<LanePosition> positions;  ///< by lane, rising
   Owner owner;
 

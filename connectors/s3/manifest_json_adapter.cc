@@ -185,6 +185,16 @@ void read_owner(Fields& f, Owner& owner) {
   f.flag("released", owner.released);
 }
 
+void read_kept_listing(Fields& f, ListingRecord& kept) {
+  f.text("name", kept.name);
+  f.number("bytes", kept.bytes);
+  f.hash("hash", kept.hash);
+  if (!f.failed() && kept.name.find('/') != std::string::npos) {
+    f.set("name",
+          fmt::format("is '{}'; it stands beside the manifest, so no slash has a meaning", printable(kept.name, 100)));
+  }
+}
+
 void read_position(Fields& f, const Manifest& manifest, LanePosition& at) {
   std::uint64_t watermark = 0;
   std::uint64_t ordinal = 0;
@@ -225,6 +235,7 @@ Result<Manifest> read_manifest(const Json& json) {
     inner.number("bytes", manifest.listing.bytes, UINT64_MAX);
     inner.hash("hash", manifest.listing.hash);
   });
+  f.inside("kept_listing", [&](Fields& inner) { read_kept_listing(inner, manifest.kept_listing); });
   f.each("positions", [&](const Json& item, const std::string& path) {
     LanePosition at;
     Fields inner(item, path);
@@ -305,6 +316,10 @@ Json manifest_json(const Manifest& manifest) {
            {{"objects", manifest.listing.objects},
             {"bytes", manifest.listing.bytes},
             {"hash", to_hex(manifest.listing.hash)}}},
+          {"kept_listing",
+           {{"name", manifest.kept_listing.name},
+            {"bytes", manifest.kept_listing.bytes},
+            {"hash", to_hex(manifest.kept_listing.hash)}}},
           {"positions", std::move(positions)},
           {"owner",
            {{"id", owner.id},

@@ -9,11 +9,13 @@
 namespace millrace::s3_source {
 
 ManifestKeeper::ManifestKeeper(ManifestFile& file, Manifest first, Clock& clock, Random& random, Logger log,
-                               std::function<void(const Error&)> on_failure)
+                               std::function<void(const Error&)> on_failure,
+                               std::function<Result<ListingRecord>()> keep_listing)
     : file_(file),
       clock_(clock),
       log_(std::move(log)),
       on_failure_(std::move(on_failure)),
+      keep_listing_(std::move(keep_listing)),
       next_(first),
       saved_(std::move(first)),
       backoff_({.initial = std::chrono::milliseconds(200), .cap = std::chrono::seconds(5)}, random),
@@ -36,6 +38,7 @@ void ManifestKeeper::run() {
   if (auto probed = file_.probe_conditions(saved()); !probed) {
     log_.warn("the store's conditional writes could not be tried out", {{"error", probed.error().describe()}});
   }
+  keep_listing();
   const MutexLock lock(mutex_);
   while (!ending_ && !failure_) {
     const SteadyTime now = clock_.now();
@@ -49,6 +52,21 @@ void ManifestKeeper::run() {
   }
   // Goodbye, so that the next run need not wait. One try: what does not work now is found out by the heartbeat's age.
   if (!failure_ && (!saved_.owner.released || durable_ < submitted_)) save_once(/*released=*/true);
+}
+
+/// First the listing, then a manifest that names it: a crash in between leaves a manifest that names none, and the next
+/// run writes it again. Only the owner writes, so that no other run's comes in its place.
+void ManifestKeeper::keep_listing() {
+  if (!keep_listing_) return;
+  auto kept = keep_listing_();
+  if (!kept) {
+    log_.warn("the listing could not be kept beside the manifest; should objects change, they cannot be named",
+              {{"error", kept.error().describe()}});
+    return;
+  }
+  const MutexLock lock(mutex_);
+  next_.kept_listing = *std::move(kept);
+  ++submitted_;
 }
 
 /// Writes `next_` without the lock, so that nobody who submits waits for a store.

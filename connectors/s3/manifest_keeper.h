@@ -17,9 +17,11 @@ namespace millrace::s3_source {
 class ManifestKeeper {
  public:
   /// `first` is what claim() wrote: the manifest as it stands. `on_failure` is called once, on the keeper's thread,
-  /// when the manifest is lost to this run.
+  /// when the manifest is lost to this run. `keep_listing`, where one is still to be kept, writes it; it is called
+  /// once, on the keeper's thread, and the next save names what it wrote.
   ManifestKeeper(ManifestFile& file, Manifest first, Clock& clock, Random& random, Logger log,
-                 std::function<void(const Error&)> on_failure);
+                 std::function<void(const Error&)> on_failure,
+                 std::function<Result<ListingRecord>()> keep_listing = nullptr);
   ~ManifestKeeper();
   ManifestKeeper(const ManifestKeeper&) = delete;
   ManifestKeeper& operator=(const ManifestKeeper&) = delete;
@@ -41,6 +43,7 @@ class ManifestKeeper {
 
  private:
   void run();
+  void keep_listing();
   void save_once(bool released) MILLRACE_REQUIRES(mutex_);
   [[nodiscard]] SteadyTime next_heartbeat() const MILLRACE_REQUIRES(mutex_);
 
@@ -48,6 +51,7 @@ class ManifestKeeper {
   Clock& clock_;
   const Logger log_;
   const std::function<void(const Error&)> on_failure_;
+  const std::function<Result<ListingRecord>()> keep_listing_;
 
   mutable Mutex mutex_;
   CondVar changed_;

@@ -101,6 +101,8 @@ TEST_F(ManifestKeeperTest, INV2_AFlushThatDoesNotComeAboutSaysSo) {
   store->add({.op = StoreOp::put, .times = Fault::kAlways, .error = Error::retryable(ErrorCode::unavailable, "503")});
   keeper->start();
   keeper->submit(at(0, 1), false);
+  while (log->count("could not be saved; trying again") == 0) {
+  }
   Result<void> flushed;
   Atomic<bool> done{false};
   Thread flushing("control", [&] {

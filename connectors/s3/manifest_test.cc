@@ -111,6 +111,14 @@ TEST(Manifest, F10_FieldsThatContradictEachOther) {
             "field 'positions[1].lane' is 4; at most 3 has a meaning");
 }
 
+TEST(Manifest, TheKeptListingStandsBesideIt) {
+  const std::string good = example();
+  EXPECT_EQ(parse_manifest(good)->kept_listing.name, "exports-backfill.listing.zst");
+  EXPECT_EQ(problem_of(replaced(good, "\"exports-backfill.listing.zst\"", "\"../x\"")),
+            "field 'kept_listing.name' is '../x'; it stands beside the manifest, so no slash has a meaning");
+  EXPECT_EQ(problem_of(replaced(good, "\"kept_listing\"", "\"listing_kept\"")), "field 'kept_listing' is missing");
+}
+
 TEST(Manifest, F10_UnknownMissingAndRepeatedFields) {
   const std::string good = example();
   EXPECT_EQ(problem_of(replaced(good, "\"complete\"", "\"completed\"")), "field 'complete' is missing");
@@ -167,6 +175,7 @@ Manifest any_manifest() {
                 *rc::gen::arbitrary<std::string>()};
   m.lanes = *rc::gen::inRange<std::uint64_t>(1, 9);
   m.listing = {*count_up_to(INT64_MAX), *count_up_to(UINT64_MAX), *rc::gen::arbitrary<std::uint64_t>()};
+  m.kept_listing = {"m.listing.zst", *count_up_to(INT64_MAX), *rc::gen::arbitrary<std::uint64_t>()};
   for (std::uint64_t lane = 0; lane < m.lanes; ++lane) {
     if (*rc::gen::arbitrary<bool>()) continue;
     m.positions.push_back({lane, Watermark(static_cast<std::int64_t>(*count_up_to(INT64_MAX))),

@@ -7,6 +7,8 @@
 #include <charconv>
 #include <utility>
 
+#include "connectors/s3/kept_listing.h"
+#include "millrace/base/printable.h"
 #include "millrace/framing/formats.h"
 
 namespace millrace {
@@ -44,10 +46,11 @@ constexpr Duration kPatience = std::chrono::minutes(3);
 Schema<S3SourceOptions::Checkpoint> checkpoint_schema() {
   using Checkpoint = S3SourceOptions::Checkpoint;
   Schema<Checkpoint> s("checkpoint", "Where progress is kept.");
-  s.required("url", &Checkpoint::url,
-             "The manifest object that holds the progress. Never under the source's own prefix: it would be listed as "
-             "input.",
-             {.example = "s3://my-bucket/_checkpoints/exports.json"});
+  s.required(
+      "url", &Checkpoint::url,
+      "The manifest object that holds the progress; the listing is kept beside it (`exports.listing.zst`). Never "
+      "under the source's own prefix: it would be listed as input.",
+      {.example = "s3://my-bucket/_checkpoints/exports.json"});
   s.optional("store", &Checkpoint::store,
              "Store options for the manifest, as under `store`. Empty, and the same scheme and bucket as `url`: those "
              "of the source.");
@@ -175,11 +178,20 @@ void check_urls(const std::optional<StoreUrl>& url, const std::optional<StoreUrl
                  fmt::format("{} names no object; give the manifest's own key, such as {}{}backfill.json",
                              checkpoint->to_string(), checkpoint->to_string(),
                              checkpoint->to_string().ends_with('/') ? "" : "/"));
-  } else if (url && url->same_store(*checkpoint) && checkpoint->key.starts_with(url->key)) {
+    return;
+  }
+  if (!url || !url->same_store(*checkpoint)) return;
+  const std::string listing = listing_key(checkpoint->key);
+  if (checkpoint->key.starts_with(url->key)) {
     findings.add("checkpoint.url",
                  fmt::format("{} lies under the source's own prefix {} and would be listed as input; keep the manifest "
                              "elsewhere, in another folder or bucket",
                              checkpoint->to_string(), url->to_string()));
+  } else if (listing.starts_with(url->key)) {
+    findings.add("checkpoint.url",
+                 fmt::format("the listing that is kept beside {}, {}, would lie under the source's own prefix {}; keep "
+                             "the manifest in another folder or bucket",
+                             checkpoint->to_string(), printable(listing), url->to_string()));
   }
 }
 

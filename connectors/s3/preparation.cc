@@ -92,6 +92,11 @@ Result<Prepared> Preparation::run() {
 }
 
 Result<Listing> Preparation::list() {
+  const Settings& settings = *parts_.settings;
+  const std::string_view at = settings.store.has("endpoint")  ? settings.store.get("endpoint")
+                              : settings.url.scheme == "file" ? "this machine"
+                                                              : "AWS";
+  parts_.log.info("listing", {{"url", settings.url.to_string()}, {"at", std::string(at)}});
   MILLRACE_ASSIGN(Listing listing, lister_.run());
   MILLRACE_TRY(look_over(listing));
   return listing;
@@ -113,11 +118,10 @@ Result<void> Preparation::look_over(const Listing& listing) {
   if (listing.size() == 0) {
     std::string message = fmt::format(
         "no object to read under {}: {} keys listed, {} of them filtered out by include, "
-        "exclude and start_after",
+        "exclude and start_after; check the url (a prefix is a string)",
         url, counts.listed, counts.filtered);
     if (given.on_empty == OnEmpty::fail) {
-      return fail(Error::fatal(ErrorCode::not_found,
-                               message + ". Check the url (a prefix is a string), or allow it with on_empty: warn"));
+      return fail(Error::fatal(ErrorCode::not_found, message + ", or allow it with on_empty: warn"));
     }
     parts_.log.warn(message);
   }
@@ -141,14 +145,21 @@ Result<Prepared> Preparation::deal(std::shared_ptr<const Listing> listing, std::
   if (manifest) {
     auto resume = validate(*manifest, parts_.settings->identity, given.lanes, given.frozen, listing);
     if (!resume) {
-      return fail(std::move(resume).error().prefixed(fmt::format("manifest {}: ", parts_.file->options().url)));
+      Error error = std::move(resume).error().prefixed(fmt::format("manifest {}: ", parts_.file->options().url));
+      if (error.code() != ErrorCode::drift) return fail(std::move(error));
+      const auto changes = changes_of(*manifest, *listing);
+      return fail(
+          std::move(error).with("since the first run", changes ? changes->describe() : changes.error().message()));
     }
     prepared.resume = *std::move(resume);
     prepared.manifest = *std::move(manifest);
     prepared.resumed = !prepared.manifest.positions.empty();
     if (!prepared.resume.listing_change.empty()) {
+      const auto changes = changes_of(prepared.manifest, *listing);
       parts_.log.warn("the listing changed behind every committed position; going on with what is there now",
-                      {{"change", prepared.resume.listing_change}});
+                      {{"change", prepared.resume.listing_change},
+                       {"since_the_first_run", changes ? changes->describe() : changes.error().message()}});
+      if (!changes) prepared.manifest.kept_listing = {};  // of no use: it is kept anew
     }
     prepared.nothing_left =
         prepared.manifest.complete && prepared.manifest.owner.released && prepared.resume.listing_change.empty();
@@ -172,6 +183,12 @@ Result<Prepared> Preparation::deal(std::shared_ptr<const Listing> listing, std::
                                                      .first_latency = lister_.fastest_page()},
                                   parts_.metrics, *parts_.clock, *parts_.random, parts_.log);
   return prepared;
+}
+
+/// Object by object, from the listing that the first run kept.
+Result<ListingDifference> Preparation::changes_of(const Manifest& manifest, const Listing& listing) {
+  if (!manifest.kept_listing.name.empty()) return parts_.kept->changes(manifest.kept_listing, listing);
+  return fail(Error::fatal(ErrorCode::manifest, "not known: no listing was kept beside the manifest yet"));
 }
 
 /// The first save: from here on the manifest is ours.

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "connectors/s3/fetch_loop.h"
+#include "connectors/s3/kept_listing.h"
 #include "connectors/s3/lister.h"
 #include "connectors/s3/manifest_file.h"
 #include "connectors/s3/options.h"
@@ -33,6 +34,7 @@ class Preparation {
     const Settings* settings = nullptr;
     std::shared_ptr<ObjectStore> store;
     ManifestFile* file = nullptr;
+    KeptListing* kept = nullptr;
     SourceMetrics metrics;
     Clock* clock = nullptr;
     Random* random = nullptr;
@@ -59,6 +61,7 @@ class Preparation {
   Result<Listing> list();
   Result<void> look_over(const Listing& listing);
   Result<Prepared> deal(std::shared_ptr<const Listing> listing, std::optional<Manifest> manifest);
+  Result<ListingDifference> changes_of(const Manifest& manifest, const Listing& listing);
   Result<void> claim(Prepared& prepared);
 
   Parts parts_;

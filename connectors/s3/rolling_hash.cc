@@ -13,13 +13,17 @@ void put_little_endian(std::string& out, std::uint64_t number, int bytes) {
 
 }  // namespace
 
+void append_fields(std::string& out, std::string_view key, std::string_view etag, std::uint64_t size) {
+  put_little_endian(out, key.size(), 4);
+  out += key;
+  put_little_endian(out, etag.size(), 4);
+  out += etag;
+  put_little_endian(out, size, 8);
+}
+
 void RollingHash::fold(std::string_view key, std::string_view etag, std::uint64_t size) {
   fields_.clear();
-  put_little_endian(fields_, key.size(), 4);
-  fields_ += key;
-  put_little_endian(fields_, etag.size(), 4);
-  fields_ += etag;
-  put_little_endian(fields_, size, 8);
+  append_fields(fields_, key, etag, size);
   value_ = XXH3_64bits_withSeed(fields_.data(), fields_.size(), value_);
 }
 

@@ -20,6 +20,9 @@ class RollingHash {
   std::string fields_;  // scratch, reused
 };
 
+/// What an object adds to the hash, and to a packed listing: lengths, key, ETag and size, as docs/formats/manifest.md
+/// has them.
+void append_fields(std::string& out, std::string_view key, std::string_view etag, std::uint64_t size);
 /// XXH3 of one byte string.
 [[nodiscard]] std::uint64_t hash_bytes(std::string_view bytes) noexcept;
 /// 16 lower-case hex digits.

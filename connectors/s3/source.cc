@@ -48,9 +48,12 @@ Result<void> BackfillSource::open(SourceContext context) {
   file_ = std::make_unique<ManifestFile>(checkpoint_store_, std::move(file),
                                          this_process(*context_.clock, *context_.random), *context_.clock,
                                          *context_.random, context_.log, stop_);
+  kept_listing_ = std::make_unique<KeptListing>(checkpoint_store_, settings_.checkpoint_url.key, manifest_url(),
+                                                settings_.given.checkpoint.timeout);
   preparation_ = std::make_unique<Preparation>(Preparation::Parts{.settings = &settings_,
                                                                   .store = store_,
                                                                   .file = file_.get(),
+                                                                  .kept = kept_listing_.get(),
                                                                   .metrics = metrics_,
                                                                   .clock = context_.clock,
                                                                   .random = context_.random,
@@ -139,12 +142,17 @@ Result<SourceEvent> BackfillSource::begin(Prepared prepared) {
   as_found_ = prepared.manifest;
   nothing_left_ = prepared.nothing_left;
   if (!prepared.nothing_left) {
-    keeper_ = std::make_shared<ManifestKeeper>(*file_, std::move(prepared.manifest), *context_.clock, *context_.random,
-                                               context_.log,
-                                               [failure = failure_, control = context_.control](const Error& error) {
-                                                 failure->set(error);
-                                                 control.wake();
-                                               });
+    std::function<Result<ListingRecord>()> keep_listing;
+    if (prepared.manifest.kept_listing.name.empty() && listing_->size() > 0) {
+      keep_listing = [kept = kept_listing_.get(), listing = listing_] { return kept->write(*listing); };
+    }
+    keeper_ = std::make_shared<ManifestKeeper>(
+        *file_, std::move(prepared.manifest), *context_.clock, *context_.random, context_.log,
+        [failure = failure_, control = context_.control](const Error& error) {
+          failure->set(error);
+          control.wake();
+        },
+        std::move(keep_listing));
     keeper_->start();
   }
   assigned_ = true;

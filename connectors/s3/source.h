@@ -66,6 +66,7 @@ class BackfillSource final : public Source {
   std::shared_ptr<ObjectStore> store_;
   std::shared_ptr<ObjectStore> checkpoint_store_;
   std::unique_ptr<ManifestFile> file_;
+  std::unique_ptr<KeptListing> kept_listing_;
   std::unique_ptr<Preparation> preparation_;
   bool assigned_ = false;
   bool finished_ = false;

@@ -6,6 +6,7 @@ list(APPEND S3_SOURCES
   codec_choice.cc
   fetch_loop.cc
   identity.cc
+  kept_listing.cc
   key_filter.cc
   lane.cc
   lane_trail.cc
@@ -18,6 +19,7 @@ list(APPEND S3_SOURCES
   metrics.cc
   offset.cc
   options.cc
+  packed_listing.cc
   preparation.cc
   process.cc
   read_failure.cc
@@ -37,9 +39,9 @@ endif()
 
 # A program of its own: it counts every allocation.
 millrace_test(s3_listing_test SOURCES listing_test.cc DEPENDS s3 store_memory store_faulty LINK rapidcheck fmt::fmt LABELS unit property)
-millrace_test(s3_manifest_test SOURCES manifest_file_test.cc manifest_keeper_test.cc
-  DEPENDS s3 store_memory store_faulty testing LINK fmt::fmt)
-millrace_test(s3_source_test SOURCES source_property_test.cc source_reading_test.cc source_resume_test.cc source_test.cc
+millrace_test(s3_manifest_test SOURCES kept_listing_test.cc manifest_file_test.cc manifest_keeper_test.cc
+  DEPENDS s3 store_memory store_faulty testing LINK rapidcheck fmt::fmt LABELS unit property)
+millrace_test(s3_source_test SOURCES source_listing_test.cc source_property_test.cc source_reading_test.cc source_resume_test.cc source_test.cc
   DEPENDS s3 record checkpoint store_memory store_faulty LINK rapidcheck fmt::fmt LABELS unit property TIMEOUT 300)
 # A program of its own: it counts every allocation.
 millrace_test(s3_lane_allocation_test SOURCES lane_allocation_test.cc

@@ -147,6 +147,11 @@ def check_manifest(store, key, before):
     for lane, watermark in before.items():
         assert now.get(lane, -1) >= watermark, f"lane {lane} went back from {watermark} to {now.get(lane)}"
     before.update(now)
+    kept = manifest["kept_listing"]
+    if kept["name"]:
+        listing = store.get(f"{key.rpartition('/')[0]}/{kept['name']}")
+        assert listing is not None, "the manifest names a listing that is not there"
+        assert len(listing) == kept["bytes"], f"the kept listing has {len(listing)} bytes, and the manifest says {kept}"
     return manifest
 
 

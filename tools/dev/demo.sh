@@ -68,7 +68,7 @@ demo_bulk() {
   local copy=(--from "file://$PWD/$demo/in/" --to "file://$PWD/$demo/out/"
     --set "source.s3.checkpoint.url=file://$PWD/$demo/manifest.json" --set checkpoint.interval=100ms --set sink.s3.max_file_size=4MiB)
   say "2. A larger set: 300 MB in 24 plain, gzip and zstd objects (made by tools/gen_ndjson.py)"
-  rm -rf "$demo/in" "$demo/out" "$demo/manifest.json"*
+  rm -rf "$demo/in" "$demo/out" "$demo"/manifest.*
   python3 tools/gen_ndjson.py --size 300M --files 24 --mix --out "$demo/in" --jobs "$(jobs_here)"
   total=$((300 * 1024 * 1024))
 
