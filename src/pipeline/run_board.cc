@@ -4,9 +4,7 @@
 namespace millrace {
 
 void RunBoard::report(std::string_view component, Error error) {
-  log_.error(error.message(), {{"component", std::string(component)},
-                               {"code", std::string(to_string(error.code()))},
-                               {"detail", error.describe()}});
+  log_.error(error.describe(), {{"component", std::string(component)}, {"code", std::string(to_string(error.code()))}});
   {
     const MutexLock lock(mutex_);
     if (!error_) error_ = std::move(error).as(ErrorClass::fatal).with("component", std::string(component));
