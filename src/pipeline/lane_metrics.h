@@ -20,11 +20,10 @@ class ReasonCounters {
   void add(ErrorCode reason, std::uint64_t count);
 
  private:
-  static constexpr std::size_t kReasons = static_cast<std::size_t>(ErrorCode::not_durable) + 1;
   const Meter meter_;
   const std::string family_, help_;
   Mutex mutex_;
-  std::array<std::optional<Counter>, kReasons> counters_ MILLRACE_GUARDED_BY(mutex_);
+  std::array<std::optional<Counter>, kErrorCodes> counters_ MILLRACE_GUARDED_BY(mutex_);
 };
 
 struct LaneMetrics {

@@ -30,7 +30,7 @@ void RunBoard::add(const ChainCounts& counts) {
 
 std::map<std::string, std::uint64_t> RunBoard::skipped() const {
   std::map<std::string, std::uint64_t> by_reason;
-  for (std::size_t i = 0; i < kReasons; ++i) {
+  for (std::size_t i = 0; i < kErrorCodes; ++i) {
     const std::uint64_t count = skipped_[i].load(memory_order_relaxed);
     if (count != 0) by_reason[std::string(to_string(static_cast<ErrorCode>(i)))] = count;
   }

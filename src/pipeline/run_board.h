@@ -59,11 +59,9 @@ class RunBoard {
   Count retrying{0};  ///< writes between their first failure and their end
 
  private:
-  static constexpr std::size_t kReasons = static_cast<std::size_t>(ErrorCode::not_durable) + 1;
-
   const std::shared_ptr<EventCount> control_;
   const Logger log_;
-  std::array<Count, kReasons> skipped_{};
+  std::array<Count, kErrorCodes> skipped_{};
   Atomic<bool> has_error_{false};
   mutable Mutex mutex_;
   std::optional<Error> error_ MILLRACE_GUARDED_BY(mutex_);

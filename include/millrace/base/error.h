@@ -4,6 +4,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -66,6 +67,8 @@ enum class ErrorCode {
   not_durable,
   unrouted,
 };
+/// How many codes there are, for tables by code; the last one of all stands here.
+inline constexpr std::size_t kErrorCodes = static_cast<std::size_t>(ErrorCode::unrouted) + 1;
 
 [[nodiscard]] std::string_view to_string(ErrorClass) noexcept;
 [[nodiscard]] std::string_view to_string(ErrorCode) noexcept;
