@@ -40,9 +40,13 @@ AckRef AckIssuer::split(AckRef& whole, Offset upto) {
   MILLRACE_CHECK(upto < node->last_offset, "a batch is split before its last offset");
   PartitionLedger* ledger = find(node->partition);
   if (ledger == nullptr || ledger->epoch != node->epoch) return {};  // a stale batch: both halves are inert
-  MILLRACE_CHECK(node->seq.value() + 1 == ledger->issued.load(memory_order_relaxed),
-                 "only the newest batch of a partition is split");
   AckRef rest = issue_from(*ledger, node->last_offset);
+  if (rest.node_->seq.value() != node->seq.value() + 1) {
+    // A batch was issued behind this one already, so no number is left for the rest: all of it fails, INV-1.
+    rest.fail();
+    whole.fail();
+    return {};
+  }
   // Read only after the last reference is gone, which this holder's release orders behind the write.
   node->last_offset = upto;
   return rest;

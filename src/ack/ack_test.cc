@@ -102,6 +102,21 @@ TEST_F(AckTest, SplitCutsABatchInTwo) {
   EXPECT_EQ(resolved[1].status, AckStatus::failed);
 }
 
+// A source that issues ahead, or a lane of an earlier assignment that comes back late, has taken the number that the
+// rest needs: nothing of the batch may be delivered then.
+TEST_F(AckTest, INV1_ABatchThatIsNotTheNewestFailsWhenItIsSplit) {
+  AckRef whole = issuer.issue(kPartition, Offset(9));
+  AckRef ahead = issuer.issue(kPartition, Offset(19));
+  EXPECT_FALSE(issuer.split(whole, Offset(4)));
+  whole.reset();
+  ahead.reset();
+  const auto resolved = drain();
+  ASSERT_EQ(resolved.size(), 3U);
+  for (const Resolution& one : resolved) {
+    EXPECT_EQ(one.status, one.last_offset == Offset(19) ? AckStatus::delivered : AckStatus::failed);
+  }
+}
+
 TEST_F(AckTest, INV5_OutsideTheEpochHandlesAreInert) {
   EXPECT_FALSE(issuer.issue(PartitionId(8), Offset(1)));
   AckRef stale = issuer.issue(kPartition, Offset(5));
