@@ -3,71 +3,16 @@
 // buffers have grown, and then once more with every allocation of the program counted.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <new>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "millrace/base/borrow.h"
 #include "millrace/decode/json.h"
 #include "millrace/decode/raw.h"
 #include "millrace/encode/encode.h"
 #include "millrace/ops/ops.h"
+#include "tests/chain/allocation_count.h"
 #include "tests/chain/lane_rig.h"
-
-// Every allocation is counted: by the sanitizer's hook where there is one, which sees malloc too, by operator new
-// elsewhere. The program has one thread.
-namespace {
-std::size_t allocations = 0;
-}  // namespace
-
-#if defined(MILLRACE_ASAN)
-// Of sanitizer/allocator_interface.h, which not every compiler ships.
-extern "C" int __sanitizer_install_malloc_and_free_hooks(void (*)(const volatile void*, std::size_t),
-                                                         void (*)(const volatile void*));
-
-namespace {
-const int installed = __sanitizer_install_malloc_and_free_hooks(
-    [](const volatile void* /*memory*/, std::size_t /*size*/) { ++allocations; },
-    [](const volatile void* /*memory*/) {});
-}  // namespace
-#else
-namespace {
-
-void* counted(std::size_t size) noexcept {
-  ++allocations;
-  return std::malloc(size == 0 ? 1 : size);
-}
-void* counted(std::size_t size, std::align_val_t alignment) noexcept {
-  ++allocations;
-  const auto align = static_cast<std::size_t>(alignment);
-  return std::aligned_alloc(align, (size + align - 1) / align * align);
-}
-void* or_abort(void* memory) {
-  if (memory == nullptr) std::abort();
-  return memory;
-}
-
-}  // namespace
-
-void* operator new(std::size_t size) { return or_abort(counted(size)); }
-void* operator new[](std::size_t size) { return or_abort(counted(size)); }
-void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return counted(size); }
-void* operator new[](std::size_t size, const std::nothrow_t&) noexcept { return counted(size); }
-void* operator new(std::size_t size, std::align_val_t alignment) { return or_abort(counted(size, alignment)); }
-void* operator new[](std::size_t size, std::align_val_t alignment) { return or_abort(counted(size, alignment)); }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete[](void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete(void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
-void operator delete[](void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
-#endif
 
 namespace millrace {
 namespace {
@@ -96,9 +41,9 @@ std::size_t allocations_of(LaneRig& rig, std::string_view payload, std::size_t r
   std::size_t counted_once = 0;
   for (int round = 0; round < 4; ++round) {
     rig.poll(payloads);
-    const std::size_t before = allocations;
+    const std::size_t before = allocation_count();
     const ChainStep step = rig.run();
-    counted_once = allocations - before;
+    counted_once = allocation_count() - before;
     EXPECT_EQ(step.next, records);
     if (step.error) ADD_FAILURE() << step.error->message();
     // Written, and the buffer comes back, as the sink's threads do it.
@@ -123,10 +68,10 @@ void expect_no_allocation(MakePlan make_plan, std::vector<RigSink> sinks = {RigS
 }
 
 TEST(ChainAllocations, TheCounterCounts) {
-  const std::size_t before = allocations;
+  const std::size_t before = allocation_count();
   const std::vector<std::string> made(3, std::string(before % 7 + 100, 'x'));
   EXPECT_EQ(made.size(), 3U);
-  EXPECT_GE(allocations, before + 4);
+  EXPECT_GE(allocation_count(), before + 4);
 }
 
 TEST(ChainAllocations, INV8_RawPassesWithoutOne) {
