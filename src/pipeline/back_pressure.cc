@@ -15,6 +15,8 @@ Result<SteadyTime> BackPressure::update(std::span<LiveLane> lanes) {
   // Looked at after the pauses were posted: a lane that came free meanwhile either sees its pause and wakes this
   // thread, or is seen here.
   MILLRACE_TRY(resume_clear(lanes));
+  const auto paused = [](const LiveLane& lane) { return lane.status->paused.load(memory_order_relaxed); };
+  metrics_->paused.set(static_cast<double>(std::ranges::count_if(lanes, paused)));
   return look_again;
 }
 
@@ -36,7 +38,6 @@ Result<void> BackPressure::pause_blocked(std::span<LiveLane> lanes, SteadyTime& 
   }
   if (ids.empty()) return {};
   metrics_->pause_events.add(ids.size());
-  metrics_->paused.add(static_cast<double>(ids.size()));
   return guarded_call("the source's pause", [&] { source_->pause(ids); });
 }
 
@@ -51,7 +52,6 @@ Result<void> BackPressure::resume_clear(std::span<LiveLane> lanes) {
   }
   if (ids.empty()) return {};
   MILLRACE_TRY(guarded_call("the source's resume", [&] { source_->resume(ids); }));
-  metrics_->paused.add(-static_cast<double>(ids.size()));
   for (const LiveLane* lane : clear) {
     lane->status->paused.store(false, memory_order_seq_cst);
     lane->loop->wake();

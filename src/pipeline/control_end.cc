@@ -63,6 +63,10 @@ void ControlLoop::end(ExitState state, std::optional<Error> error) {
   state_ = state;
   error_ = std::move(error);
   post_view(clock_->now());
+  // Nothing of the run is left to be active, paused or waited for.
+  options_.lane_metrics->lanes_active.set(0);
+  options_.metrics.paused.set(0);
+  options_.metrics.watermark_age_seconds.set(0);
   options_.view->phase.store(PipelineSnapshot::Phase::ended, memory_order_release);
   options_.metrics.set_state(state == ExitState::completed ? ControlMetrics::completed
                              : state == ExitState::stopped ? ControlMetrics::stopped

@@ -58,7 +58,6 @@ ControlLoop::ControlLoop(Options options)
     : options_(std::move(options)),
       board_(options_.board),
       clock_(options_.clock),
-      checkpointer_(Waker(board_->control())),
       pool_(pool_options(options_)),
       lanes_(lane_options(options_, checkpointer_, pool_)),
       committer_({.source = options_.source.get(),
@@ -195,6 +194,9 @@ void ControlLoop::post_view(SteadyTime now) {
   options_.metrics.inflight_bytes.set(static_cast<double>(options_.budget->used()));
   options_.metrics.pending_batches.set(static_cast<double>(checkpointer_.pending()));
   options_.metrics.threads.set(static_cast<double>(pool_.threads()));
+  const std::uint64_t refusals = options_.budget->refusals();
+  options_.metrics.queue_full_events.add(refusals - std::exchange(refusals_, refusals));
+  for (const auto& sink : options_.sinks) sink->post_depth();
 }
 
 std::vector<PartitionWatermark> ControlLoop::committed() const {

@@ -96,6 +96,8 @@ class ControlLoop {
   Options options_;
   const std::shared_ptr<RunBoard> board_;
   Clock* const clock_;
+  /// Without a waker: who settles something that may be waited for wakes this thread, once per written chunk rather
+  /// than once per batch. What nobody waits for is seen within kPeriod.
   Checkpointer checkpointer_;
   LanePool pool_;
   LiveLanes lanes_;
@@ -112,6 +114,7 @@ class ControlLoop {
   ExitState state_ = ExitState::failed;
   std::optional<Error> error_;
   std::uint64_t unacknowledged_ = 0;
+  std::uint64_t refusals_ = 0;  ///< of the budget, as posted last
   bool winding_down_ = false;
   /// Lets handles that the source keeps find the loop while it lives.
   std::shared_ptr<ControlLoop*> self_;

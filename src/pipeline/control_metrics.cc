@@ -25,6 +25,8 @@ Result<ControlMetrics> ControlMetrics::make(const Meter& meter) {
   MILLRACE_ASSIGN(made.inflight_bytes, meter.gauge("backpressure_inflight_bytes",
                                                    "Bytes of sealed batches that wait or are being written."));
   MILLRACE_ASSIGN(made.pause_events, meter.counter("backpressure_pause_events_total", "Pauses of a lane's source."));
+  MILLRACE_ASSIGN(made.queue_full_events, meter.counter("queue_full_events_total", "Sealed batches that found no room.",
+                                                        {{"queue", "sealed"}}));
   MILLRACE_ASSIGN(made.paused_seconds,
                   meter.histogram("backpressure_paused_seconds", "How long a lane was paused.", io_seconds()));
   constexpr std::array<std::string_view, kStates> kNames{"starting",  "running", "draining",

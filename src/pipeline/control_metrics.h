@@ -19,7 +19,7 @@ struct ControlMetrics {
   Gauge pending_batches, watermark_age_seconds;
 
   Gauge paused, inflight_bytes;
-  Counter pause_events;
+  Counter pause_events, queue_full_events;
   Histogram paused_seconds;
 
   enum State : std::size_t { starting, running, draining, completed, stopped, failed };

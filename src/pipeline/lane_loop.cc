@@ -21,7 +21,7 @@ void LaneLoop::run() {
   for (;;) {
     const EventCount::Ticket ticket = event_->ticket();
     if (!serve_commands()) return;
-    const Duration slice = produced ? Duration::zero() : poll_slice();
+    const Duration slice = produced || held_up() ? Duration::zero() : poll_slice();
     produced = false;
     SteadyTime wake_at = SteadyTime::max();
     for (const auto& task : tasks_) {
@@ -32,6 +32,12 @@ void LaneLoop::run() {
   }
 }
 
+// A lane waits for room, for its watermark or to be resumed, which wakes the thread: it must not sit in the poll of
+// another lane then.
+bool LaneLoop::held_up() const {
+  return std::ranges::any_of(tasks_, [](const auto& task) { return task->waits_for_event(); });
+}
+
 Duration LaneLoop::poll_slice() const {
   const auto waiting = std::ranges::count_if(tasks_, [](const auto& task) { return task->waits_in_poll(); });
   return std::max(poll_timeout_ / std::max<std::ptrdiff_t>(waiting, 1), kShortestSlice);
@@ -40,9 +46,9 @@ Duration LaneLoop::poll_slice() const {
 void LaneLoop::rest(EventCount::Ticket ticket, SteadyTime wake_at) {
   const SteadyTime now = clock_->now();
   if (std::ranges::any_of(tasks_, [](const auto& task) { return task->waits_in_poll(); })) {
-    // Its poll was the rest, unless it does not wait as it should.
+    // Their polls are the rest, unless they do not wait as they should or were not let.
     const bool paced = std::ranges::any_of(tasks_, [](const auto& task) { return task->spinning(); });
-    if (!paced) return;
+    if (!paced && !held_up()) return;
     wake_at = std::min(wake_at, now + poll_slice());
   }
   event_->wait_until(ticket, *clock_, std::min(wake_at, now + kLongestRest));
@@ -68,11 +74,6 @@ bool LaneLoop::serve_commands() {
       tasks_.push_back(std::move(add->task));
     } else if (const auto* stop = std::get_if<Stop>(&command)) {
       with(stop->lane, [](auto& task) { (*task)->stop(); });
-    } else if (const auto* abandon = std::get_if<Abandon>(&command)) {
-      with(abandon->lane, [](auto& task) {
-        (*task)->abandon();
-        (*task)->stop();
-      });
     } else if (const auto* remove = std::get_if<Remove>(&command)) {
       with(remove->lane, [this](auto& task) {
         const std::shared_ptr<LaneStatus> status = (*task)->shared_status();

@@ -20,17 +20,16 @@ class LaneLoop {
   struct Add {
     std::unique_ptr<LaneTask> task;
   };
+  /// Takes no new batch, lets through the one it holds, seals what is open.
   struct Stop {
     LaneId lane;
   };
-  struct Abandon {
-    LaneId lane;
-  };
+  /// Destroys the lane; what it still holds fails.
   struct Remove {
     LaneId lane;
   };
   struct Quit {};
-  using Command = std::variant<Add, Stop, Abandon, Remove, Quit>;
+  using Command = std::variant<Add, Stop, Remove, Quit>;
 
   /// Any thread. Carried out within one round.
   void send(Command command);
@@ -43,6 +42,7 @@ class LaneLoop {
 
  private:
   [[nodiscard]] bool serve_commands();
+  [[nodiscard]] bool held_up() const;
   [[nodiscard]] Duration poll_slice() const;
   void rest(EventCount::Ticket ticket, SteadyTime wake_at);
   template <class Apply>

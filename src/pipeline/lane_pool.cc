@@ -35,8 +35,10 @@ std::size_t usable_cores() {
 }
 
 std::shared_ptr<LaneLoop> LanePool::assign() {
-  const auto least = std::ranges::min_element(seats_, {}, &Seat::lanes);
-  const bool start = least == seats_.end() || (least->lanes != 0 && seats_.size() < options_.threads);
+  const auto usable = [](const Seat& seat) { return std::pair(seat.written_off, seat.lanes); };
+  const auto least = std::ranges::min_element(seats_, {}, usable);
+  const auto running = std::ranges::count(seats_, false, &Seat::written_off);
+  const bool start = running == 0 || (least->lanes != 0 && static_cast<std::size_t>(running) < options_.threads);
   Seat& seat = start ? start_thread() : *least;
   ++seat.lanes;
   return seat.loop;
@@ -45,6 +47,11 @@ std::shared_ptr<LaneLoop> LanePool::assign() {
 void LanePool::release(const std::shared_ptr<LaneLoop>& loop) {
   const auto seat = std::ranges::find(seats_, loop, &Seat::loop);
   if (seat != seats_.end() && seat->lanes > 0) --seat->lanes;
+}
+
+void LanePool::write_off(const std::shared_ptr<LaneLoop>& loop) {
+  const auto seat = std::ranges::find(seats_, loop, &Seat::loop);
+  if (seat != seats_.end()) seat->written_off = true;
 }
 
 LanePool::Seat& LanePool::start_thread() {
@@ -56,7 +63,7 @@ LanePool::Seat& LanePool::start_thread() {
                              if (pin) pin_to_core(index);
                              loop->run();
                            });
-  return seats_.emplace_back(std::move(loop), std::move(thread), 0);
+  return seats_.emplace_back(std::move(loop), std::move(thread));
 }
 
 std::size_t LanePool::quit(SteadyTime deadline) {

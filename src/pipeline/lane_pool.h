@@ -33,6 +33,8 @@ class LanePool {
   /// The loop that the next lane belongs to; add()ed or not, it counts as one lane until release().
   [[nodiscard]] std::shared_ptr<LaneLoop> assign();
   void release(const std::shared_ptr<LaneLoop>& loop);
+  /// The loop's thread does not come back from code of others: it gets no more lanes, and another may take its place.
+  void write_off(const std::shared_ptr<LaneLoop>& loop);
   [[nodiscard]] std::size_t threads() const noexcept { return seats_.size(); }
 
   /// Ends the threads, which destroy the lanes they still have. How many did not come back by `deadline` and were left
@@ -44,6 +46,7 @@ class LanePool {
     std::shared_ptr<LaneLoop> loop;
     AbandonableThread thread;
     std::size_t lanes = 0;
+    bool written_off = false;
   };
   Seat& start_thread();
 

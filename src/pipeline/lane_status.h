@@ -40,6 +40,9 @@ struct LaneStatus {
   Atomic<bool> at_limit{false};
   // Written by the control thread: the source was told to pause; not polled until it is told to resume.
   Atomic<bool> paused{false};
+  // Written by the control thread: the assignment goes on without the lane, which may not know it yet when its poll or
+  // its chain took too long. What it still does says nothing about the run.
+  Atomic<bool> removed{false};
 
   [[nodiscard]] bool blocked() const noexcept { return blocked_since.load(memory_order_seq_cst) != kNotBlocked; }
 };

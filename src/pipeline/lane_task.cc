@@ -23,7 +23,9 @@ void add(Error& error, std::string_view key, std::string value) {
 LaneTask::LaneTask(Options options)
     : options_(std::move(options)),
       rules_(options_.status->id, options_.status->partition),
-      name_(fmt::format("lane {}", options_.status->id.value())) {}
+      name_(fmt::format("lane {}", options_.status->id.value())),
+      lane_code_("the source's " + name_),
+      chain_code_("the chain of " + name_) {}
 
 LaneTask::~LaneTask() { abandon(); }
 
@@ -45,8 +47,9 @@ bool LaneTask::ready_to_poll() {
   const auto full = [&] { return options_.issuer.pending(partition) >= options_.max_pending_batches; };
   if (!full()) return true;
   // Said first and looked at again after, so that the control thread either sees it or has moved the watermark before.
-  status().at_limit.exchange(true, memory_order_acq_rel);
+  const bool said = status().at_limit.exchange(true, memory_order_acq_rel);
   if (!full()) return true;
+  if (!said) options_.board->wake_control();
   seal_what_holds_the_watermark();
   return false;
 }
@@ -64,8 +67,7 @@ void LaneTask::seal_what_holds_the_watermark() {
 
 LaneTask::Step LaneTask::poll(Duration timeout) {
   const SteadyTime begun = options_.clock->now();
-  auto polled =
-      guarded("the source's " + name_, [&] { return options_.lane->poll(options_.max_poll_records, timeout); });
+  auto polled = guarded(lane_code_, [&] { return options_.lane->poll(options_.max_poll_records, timeout); });
   const Duration took = options_.clock->now() - begun;
   options_.metrics->poll_seconds.observe(seconds(took));
   if (!polled) {
@@ -89,11 +91,22 @@ LaneTask::Step LaneTask::poll(Duration timeout) {
 }
 
 LaneTask::Step LaneTask::take(PayloadBatch batch) {
+  if (status().removed.load(memory_order_acquire)) {
+    // Its ack may have been issued under an epoch that it has no part in: failed, it can move no watermark.
+    batch.ack.fail();
+    return Step::waiting;
+  }
   if (auto broken = rules_.check(batch)) {
     AckRef ack = std::move(batch.ack);
     fail_lane(std::move(*broken));
     ack.fail();
     return Step::produced;
+  }
+  if (batch.payloads.size() > options_.max_poll_records && !std::exchange(warned_of_size_, true)) {
+    options_.board->log().warn("a lane breaks a rule of sources: a poll returns at most as many payloads as asked for",
+                               {{"lane", std::to_string(status().id.value())},
+                                {"asked", std::to_string(options_.max_poll_records)},
+                                {"returned", std::to_string(batch.payloads.size())}});
   }
   ack_ = std::move(batch.ack);
   batch_ = std::move(batch);
@@ -109,7 +122,7 @@ LaneTask::Step LaneTask::run_chain() {
   counts_.records_in = counts_.records_decoded = counts_.records_out = counts_.filtered = counts_.payload_bytes = 0;
   counts_.skipped.clear();
   const SteadyTime begun = options_.clock->now();
-  Result<ChainStep> ran = guarded("the chain of " + name_, [&]() -> Result<ChainStep> {
+  Result<ChainStep> ran = guarded(chain_code_, [&]() -> Result<ChainStep> {
     return options_.chain->run(*batch_, cursor_, ack_, options_.issuer, counts_);
   });
   options_.board->add(counts_);
@@ -152,6 +165,7 @@ void LaneTask::fail_batch(std::size_t failed_at, Error error) {
 
 void LaneTask::fail_lane(Error error) {
   failed_ = true;
+  if (status().removed.load(memory_order_acquire)) return;
   add(error, "lane", std::to_string(status().id.value()));
   add(error, "partition", std::to_string(status().partition.value()));
   options_.board->report(name_, std::move(error));
@@ -171,6 +185,7 @@ void LaneTask::wind_up() {
   set_phase(end_->phase);
 }
 
+// What it holds was not handed over, so it fails.
 void LaneTask::abandon() {
   ack_.fail();
   finish_batch();

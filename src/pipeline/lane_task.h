@@ -50,11 +50,11 @@ class LaneTask {
 
   /// Takes no new batch; the one it holds goes through, what is open is sealed.
   void stop();
-  /// What it holds fails now.
-  void abandon();
 
   /// Its next poll will wait for its timeout, as it has no waker.
   [[nodiscard]] bool waits_in_poll() const { return !options_.has_waker && may_poll_; }
+  /// It could not be polled: something must happen first, which wakes the thread.
+  [[nodiscard]] bool waits_for_event() const { return !may_poll_ && !failed_ && !(end_ && end_->posted); }
   /// It does not wait in its polls, as it should: its thread has to pace it.
   [[nodiscard]] bool spinning() const { return rules_.spinning(); }
   [[nodiscard]] LaneStatus& status() const noexcept { return *options_.status; }
@@ -72,18 +72,22 @@ class LaneTask {
   bool offer();
   void seal_all(SealReason reason);
   void seal_what_holds_the_watermark();
+  void abandon();
   void post_open();
   void set_phase(LanePhase phase);
 
   Options options_;
   LaneRules rules_;
-  std::string name_;                   ///< "lane 3", as messages call it
+  const std::string name_;       ///< "lane 3", as messages call it
+  const std::string lane_code_;  ///< the source's code for it, and the chain's, as messages call them
+  const std::string chain_code_;
   std::optional<PayloadBatch> batch_;  ///< on its way through the chain; borrows the lane
   AckRef ack_;                         ///< answers for what of it is not sealed yet
   std::size_t cursor_ = 0;             ///< the first payload the chain has not taken
   ChainCounts counts_;
   bool may_poll_ = true;
   bool failed_ = false;
+  bool warned_of_size_ = false;
   /// What becomes of the lane once nothing of it is left here, and why its last chunks were sealed.
   struct End {
     LanePhase phase;

@@ -126,6 +126,7 @@ bool LiveLanes::remove(std::span<const LaneId> lanes, SteadyTime deadline) {
   for (const LaneId id : lanes) {
     LiveLane* lane = find(id);
     if (lane == nullptr) continue;
+    lane->status->removed.store(true, memory_order_release);
     partitions.push_back(lane->status->partition);
     going.push_back(*lane);
   }
@@ -133,14 +134,25 @@ bool LiveLanes::remove(std::span<const LaneId> lanes, SteadyTime deadline) {
   options_.checkpointer->revoke(partitions);
   for (const LiveLane& lane : going) {
     if (lane.phase() != LanePhase::removed) lane.loop->send(LaneLoop::Remove{lane.status->id});
-    options_.pool->release(lane.loop);
     std::erase_if(lanes_, [&](const LiveLane& one) { return one.status == lane.status; });
   }
   options_.metrics->lanes_revoked.add(going.size());
+  const bool all_gone = wait_for_removal(going, deadline);
+  for (const LiveLane& lane : going) {
+    if (lane.phase() == LanePhase::removed) {
+      options_.pool->release(lane.loop);
+    } else {
+      options_.pool->write_off(lane.loop);
+    }
+  }
+  return all_gone;
+}
+
+bool LiveLanes::wait_for_removal(std::span<const LiveLane> lanes, SteadyTime deadline) const {
   const auto removed = [](const LiveLane& lane) { return lane.phase() == LanePhase::removed; };
   for (;;) {
     const EventCount::Ticket ticket = options_.board->control()->ticket();
-    if (std::ranges::all_of(going, removed)) return true;
+    if (std::ranges::all_of(lanes, removed)) return true;
     if (options_.clock->now() >= deadline) return false;
     options_.board->control()->wait_until(ticket, *options_.clock, deadline);
   }

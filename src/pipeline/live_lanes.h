@@ -72,6 +72,7 @@ class LiveLanes {
   void wake_at_limit();
 
  private:
+  [[nodiscard]] bool wait_for_removal(std::span<const LiveLane> lanes, SteadyTime deadline) const;
   [[nodiscard]] Result<void> check(const std::vector<std::unique_ptr<SourceLane>>& lanes) const;
   [[nodiscard]] Result<std::unique_ptr<LaneTask>> build(std::unique_ptr<SourceLane> lane,
                                                         std::shared_ptr<LaneStatus> status, const Waker& waker,

@@ -179,7 +179,7 @@ void SinkLoop::abandon(SinkQueue::Taken taken, AckSet acks) {
 
 void SinkLoop::finish(SinkQueue::Taken taken) {
   shared_->queue.finish(std::move(taken));
-  shared_->metrics.queue_depth.set(static_cast<double>(shared_->queue.depth()));
+  shared_->board->wake_control();
 }
 
 }  // namespace millrace

@@ -36,6 +36,8 @@ class SinkPool {
   /// Lives as long as anybody uses the queue.
   [[nodiscard]] std::shared_ptr<void> keep_alive() const { return shared_; }
 
+  void post_depth() { shared_->metrics.queue_depth.set(static_cast<double>(shared_->queue.depth())); }
+
   /// Tries end at `deadline` from now on.
   void begin_drain(SteadyTime deadline) { shared_->gate.begin_drain(deadline); }
   /// Ends the workers and closes writers and sink. What no worker has taken fails; a write under way may end by

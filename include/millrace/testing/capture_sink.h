@@ -46,13 +46,15 @@ class Capture {
   /// Tries wait until release(); cancel() ends their wait unless they are told to ignore it.
   void hold();
   void release();
+  /// Lets one held try go on.
+  void release_one();
   void ignore_cancel();
   void fail_close(Error error);
-  /// Waits (in real time) until `condition` holds, for at most a minute; false when it never did. The condition may ask
-  /// `count` functions below; it is looked at after each change.
+  /// Each waits (in real time) until there were so many, for at most a minute; false when there never were.
   [[nodiscard]] bool wait_for_batches(std::size_t count) const;
   [[nodiscard]] bool wait_for_tries(std::size_t count) const;
   [[nodiscard]] bool wait_for_held(std::size_t count) const;
+  [[nodiscard]] bool wait_for_closed_writers(std::size_t count) const;
 
  private:
   friend class CaptureWriter;
@@ -75,6 +77,7 @@ class Capture {
   std::size_t closed_writers_ MILLRACE_GUARDED_BY(mutex_) = 0;
   bool closed_ MILLRACE_GUARDED_BY(mutex_) = false;
   bool hold_ MILLRACE_GUARDED_BY(mutex_) = false;
+  std::size_t passes_ MILLRACE_GUARDED_BY(mutex_) = 0;  ///< held tries that may go on
   bool ignores_cancel_ MILLRACE_GUARDED_BY(mutex_) = false;
 };
 

@@ -22,15 +22,16 @@ class ManualClock final : public Clock {
   /// Moves on and wakes everybody who waits, so that they look at the time again. Not with a mutex held on which
   /// somebody waits.
   void advance(Duration by);
-  /// Waits (in real time) until at least `count` threads wait on this clock; then they have nothing to do until it
-  /// moves or something wakes them.
+  /// Waits (in real time) until at least `count` threads wait on this clock and have not been woken by an advance
+  /// since; then they have nothing to do until it moves or something else wakes them.
   void wait_for_sleepers(std::size_t count);
 
  private:
   struct Waiter {
     CondVar* condition;
     Mutex* mutex;
-    int pins = 0;  ///< advances that are about to notify it: it stays until they are through
+    int pins = 0;        ///< advances that are about to notify it: it stays until they are through
+    bool woken = false;  ///< by an advance: no sleeper any more
   };
   const UnixMicros unix_start_;
   const SteadyTime start_;

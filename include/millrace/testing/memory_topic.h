@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -38,6 +39,8 @@ class MemoryTopic {
   [[nodiscard]] std::vector<std::vector<PartitionWatermark>> commits() const;
   [[nodiscard]] std::size_t flushes() const;
 
+  /// Sees each commit before it is kept. Set before the run; called on the control thread.
+  void audit(std::function<void(const std::vector<PartitionWatermark>&)> auditor);
   /// The next commits (or flushes) fail with these, one each.
   void fail_commits(std::vector<Error> errors);
   void fail_flushes(std::vector<Error> errors);
@@ -68,6 +71,7 @@ class MemoryTopic {
   std::deque<Error> commit_errors_ MILLRACE_GUARDED_BY(mutex_);
   std::deque<Error> flush_errors_ MILLRACE_GUARDED_BY(mutex_);
   std::size_t flushes_ MILLRACE_GUARDED_BY(mutex_) = 0;
+  std::function<void(const std::vector<PartitionWatermark>&)> auditor_ MILLRACE_GUARDED_BY(mutex_);
 };
 
 }  // namespace millrace::testing

@@ -82,6 +82,12 @@ void Capture::release() {
   changed_.notify_all();
 }
 
+void Capture::release_one() {
+  const MutexLock lock(mutex_);
+  ++passes_;
+  changed_.notify_all();
+}
+
 void Capture::ignore_cancel() {
   const MutexLock lock(mutex_);
   ignores_cancel_ = true;
@@ -107,6 +113,11 @@ bool Capture::wait_for_held(std::size_t count) const {
   return wait([&]() MILLRACE_REQUIRES(mutex_) { return held_ >= count; });
 }
 
+bool Capture::wait_for_closed_writers(std::size_t count) const {
+  const MutexLock lock(mutex_);
+  return wait([&]() MILLRACE_REQUIRES(mutex_) { return closed_writers_ >= count; });
+}
+
 bool Capture::wait(const std::function<bool()>& condition) const {
   const SteadyTime deadline = Clock::real().now() + std::chrono::minutes(1);
   while (!condition()) {
@@ -121,9 +132,11 @@ Result<Receipt> Capture::write(const SealedBatch& batch, const Atomic<bool>& can
   tries_.push_back(batch.token);
   ++held_;
   changed_.notify_all();
-  while (hold_ && (ignores_cancel_ || !cancelled.load(memory_order_acquire))) changed_.wait(mutex_);
+  while (hold_ && passes_ == 0 && (ignores_cancel_ || !cancelled.load(memory_order_acquire))) changed_.wait(mutex_);
   --held_;
-  if (hold_) return fail(Error::retryable(ErrorCode::cancelled, "the write was cancelled"));
+  const bool passes = !hold_ || passes_ != 0;
+  if (hold_ && passes) --passes_;
+  if (!passes) return fail(Error::retryable(ErrorCode::cancelled, "the write was cancelled"));
   if (!failures_.empty()) {
     Error error = std::move(failures_.front());
     failures_.pop_front();
@@ -148,6 +161,7 @@ void Capture::cancel() {
 Result<void> Capture::close_writer() {
   const MutexLock lock(mutex_);
   ++closed_writers_;
+  changed_.notify_all();
   if (close_error_) return fail(*close_error_);
   return {};
 }

@@ -45,7 +45,10 @@ void ManualClock::advance(Duration by) {
     const MutexLock lock(mutex_);
     now_ += by;
     pinned = waiters_;
-    for (Waiter* waiter : pinned) ++waiter->pins;
+    for (Waiter* waiter : pinned) {
+      ++waiter->pins;
+      waiter->woken = true;
+    }
   }
   for (Waiter* waiter : pinned) {
     {
@@ -60,7 +63,8 @@ void ManualClock::advance(Duration by) {
 
 void ManualClock::wait_for_sleepers(std::size_t count) {
   const MutexLock lock(mutex_);
-  while (waiters_.size() < count) changed_.wait(mutex_);
+  const auto asleep = [](const Waiter* waiter) { return !waiter->woken; };
+  while (static_cast<std::size_t>(std::ranges::count_if(waiters_, asleep)) < count) changed_.wait(mutex_);
 }
 
 }  // namespace millrace::testing

@@ -61,6 +61,11 @@ std::size_t MemoryTopic::flushes() const {
   return flushes_;
 }
 
+void MemoryTopic::audit(std::function<void(const std::vector<PartitionWatermark>&)> auditor) {
+  const MutexLock lock(mutex_);
+  auditor_ = std::move(auditor);
+}
+
 void MemoryTopic::fail_commits(std::vector<Error> errors) {
   const MutexLock lock(mutex_);
   for (Error& error : errors) commit_errors_.push_back(std::move(error));
@@ -92,6 +97,7 @@ void MemoryTopic::wake_on_append(PartitionId partition, Waker waker) {
 
 Result<void> MemoryTopic::commit(std::vector<PartitionWatermark> watermarks) {
   const MutexLock lock(mutex_);
+  if (auditor_) auditor_(watermarks);
   if (!commit_errors_.empty()) {
     Error error = std::move(commit_errors_.front());
     commit_errors_.pop_front();
