@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -61,6 +62,22 @@ inline std::vector<std::string> unique(std::vector<std::string> lines) {
   return {set.begin(), set.end()};
 }
 
+/// INV-1, looked at whenever a commit is made: each record below each watermark is in a batch that was written.
+/// Requires chains that write every record.
+inline void audit_commits(MemoryTopic& topic, const std::shared_ptr<Capture>& capture) {
+  topic.audit([capture](const std::vector<PartitionWatermark>& watermarks) {
+    const std::vector<std::string> lines = capture->lines();
+    const std::set<std::string> written(lines.begin(), lines.end());
+    for (const PartitionWatermark& one : watermarks) {
+      for (std::int64_t i = 0; i < one.watermark.value(); ++i) {
+        ASSERT_TRUE(written.contains(payload_of(one.partition.value(), static_cast<std::size_t>(i))))
+            << "partition " << one.partition.value() << " is committed to " << one.watermark.value() << " without "
+            << i;
+      }
+    }
+  });
+}
+
 /// Small chunks, quick retries, short drains, so that a test meets many of each.
 inline CaptureSinkOptions small_chunks(std::uint64_t records = 10) {
   CaptureSinkOptions options;
@@ -68,6 +85,9 @@ inline CaptureSinkOptions small_chunks(std::uint64_t records = 10) {
   options.retry.backoff = {std::chrono::milliseconds(1), std::chrono::milliseconds(4), 2.0};
   return options;
 }
+
+/// How long the control loop rests at most: after this much time it has gone round.
+inline constexpr Duration kControlPeriod = std::chrono::milliseconds(50);
 
 inline PipelineOptions quick() {
   PipelineOptions options;
@@ -93,6 +113,20 @@ class BackgroundRun {
   RunReport report_;
   Thread thread_;
 };
+
+/// Waits (in real time) until `condition` holds, for at most a minute; false when it never did.
+inline bool eventually(const std::function<bool()>& condition) {
+  Mutex mutex;
+  CondVar never;
+  const SteadyTime deadline = Clock::real().now() + std::chrono::minutes(1);
+  while (!condition()) {
+    const SteadyTime now = Clock::real().now();
+    if (now >= deadline) return false;
+    const MutexLock lock(mutex);
+    Clock::real().wait_until(never, mutex, now + std::chrono::milliseconds(1));
+  }
+  return true;
+}
 
 inline std::string why(const RunReport& report) {
   return std::string(to_string(report.state)) + (report.error ? ": " + report.error->describe() : "");
