@@ -158,7 +158,10 @@ Result<LoadedConfig> load_config(const InputArguments& input) {
   for (const std::string& change : input.set) {
     const std::size_t equals = change.find('=');
     if (equals == std::string::npos) {
-      problems.add("", fmt::format("--set {}: write PATH=VALUE, as in source.s3.lanes=8", printable(change)));
+      // Only what can be a path is repeated: what follows may be a secret.
+      const std::string path = change.substr(0, change.find_first_of(": \t\"'{["));
+      problems.add("", fmt::format("--set {}: write PATH=VALUE, as in source.s3.lanes=8",
+                                   path.size() == change.size() ? printable(path) : printable(path) + "..."));
     } else if (auto set = loaded.config.set(std::string_view(change).substr(0, equals),
                                             std::string_view(change).substr(equals + 1), "--set");
                !set) {

@@ -266,16 +266,10 @@ OptionDescription connectors_of(std::string name, std::string meaning, const std
 }
 
 /// Every option of a store that is not known to be harmless is a secret: a misspelt one may be.
-bool is_secret_store_option(std::string_view name) {
-  std::string canonical;
-  for (const char c : name) {
-    canonical += c == '-' ? '_' : c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  }
-  if (canonical.starts_with("aws_")) canonical.erase(0, 4);
-  for (const StoreOptions::Known& known : StoreOptions::known()) {
-    if (known.name == canonical) return known.secret;
-  }
-  return true;
+bool is_secret_store_option(std::string_view spelling) {
+  const auto name = StoreOptions::canonical_name(spelling);
+  const auto known = std::ranges::find(StoreOptions::known(), name.value_or(""), &StoreOptions::Known::name);
+  return known == StoreOptions::known().end() || known->secret;
 }
 
 }  // namespace
@@ -329,6 +323,15 @@ bool is_secret_path(const Registry& registry, std::string_view path) {
   if (is_secret_option(describe_pipeline_file(registry), path)) return true;
   const std::size_t store = path.rfind(".store.");
   return store != std::string_view::npos && is_secret_store_option(path.substr(store + 7));
+}
+
+bool holds_secret(const Registry& registry, const std::string& path, const std::string& value) {
+  Config alone;
+  if (!alone.set(path, value, "--set")) return true;
+  bool any = is_secret_path(registry, path);
+  // Writing it asks about each value below the path, lists and mappings included.
+  (void)alone.to_yaml([&](std::string_view below) { return any = any || is_secret_path(registry, below); });
+  return any;
 }
 
 }  // namespace millrace::cli

@@ -47,4 +47,7 @@ struct PipelineConfig {
 /// True when the value at a path of a pipeline file ("sink.s3.secret_access_key") must not be shown.
 [[nodiscard]] bool is_secret_path(const Registry& registry, std::string_view path);
 
+/// The same of a change as `--set` takes it, whose value may be a mapping or a list with secrets somewhere inside.
+[[nodiscard]] bool holds_secret(const Registry& registry, const std::string& path, const std::string& value);
+
 }  // namespace millrace::cli

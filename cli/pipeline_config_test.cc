@@ -189,6 +189,24 @@ TEST(PipelineConfig, SecretsByPath) {
       is_secret_path(registry(), "source.river.store.secret_acess_key"));  // misspelt, and a secret all the same
 }
 
+// `--set` takes mappings and lists: the secret may stand anywhere inside.
+TEST(PipelineConfig, SecretsInsideOfAChange) {
+  const auto hidden = [](const std::string& path, const std::string& value) {
+    return holds_secret(registry(), path, value);
+  };
+  EXPECT_TRUE(hidden("sink.sea.password", "hunter2"));
+  EXPECT_TRUE(hidden("sink.sea", "{password: hunter2}"));
+  EXPECT_TRUE(hidden("sink", "{sea: {password: hunter2}}"));
+  EXPECT_TRUE(hidden("source.river.store", "{region: r, secret_access_key: hunter2}"));
+  EXPECT_TRUE(hidden("source.river", "{url: x, store: {AWS-Secret-Access-Key: hunter2}}"));
+  EXPECT_TRUE(hidden("source", "{river: {url: x, store: {token: hunter2}}}"));
+  EXPECT_TRUE(hidden("source.river.store", "{region: [a, {secret_access_key: hunter2}]}"));
+  EXPECT_TRUE(hidden("source.river.store", "{not yaml: [}"));
+  EXPECT_FALSE(hidden("source.river.store", "{region: r, aws_endpoint_url: \"https://h\"}"));
+  EXPECT_FALSE(hidden("source.river.url", "{topic}/x"));
+  EXPECT_FALSE(hidden("pipeline.name", "daily"));
+}
+
 TEST(PipelineConfig, TheFileAsASchema) {
   const auto schema = nlohmann::json::parse(describe_json_schema(describe_pipeline_file(registry())));
   EXPECT_EQ(schema["required"], nlohmann::json::array({"source", "sink"}));

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -43,7 +44,8 @@ std::string command_again(const InputArguments& input, const Registry& registry)
   if (!input.from.empty()) text += fmt::format(" --from {} --to {}", shell_word(input.from), shell_word(input.to));
   for (const std::string& change : input.set) {
     const std::string path = change.substr(0, change.find('='));
-    text += " --set " + (is_secret_path(registry, path) ? path + "=..." : shell_word(change));
+    const std::string value = change.substr(std::min(path.size() + 1, change.size()));
+    text += " --set " + (holds_secret(registry, path, value) ? shell_word(path) + "=..." : shell_word(change));
   }
   return text;
 }

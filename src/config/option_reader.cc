@@ -42,6 +42,8 @@ std::string found(const ConfigSection& at, const OptionDescription& option) {
     default:
       break;
   }
+  // Below a section or a map there may be secrets, and this may be one in the wrong place.
+  if (option.type == "section" || option.type == "map") return "a text";
   if (option.secret) return "another text";
   const std::string text = printable(at.text(), kShownBytes);
   return at.quoted() ? fmt::format("the text \"{}\"", text) : fmt::format("'{}'", text);

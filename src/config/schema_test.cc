@@ -179,7 +179,7 @@ TEST(SchemaRefuses, WrongTypes) {
   EXPECT_EQ(refused("  list: [a, [b]]\n"), "p.yaml:2:13: root.list[1]: expects a string, found a list");
   EXPECT_EQ(refused("  map: [a]\n"),
             "p.yaml:2:8: root.map: expects a section of strings, found a list; write {} for none");
-  EXPECT_EQ(refused("  inner: text\n"), "p.yaml:2:10: root.inner: expects a section, found 'text'");
+  EXPECT_EQ(refused("  inner: text\n"), "p.yaml:2:10: root.inner: expects a section, found a text");
   EXPECT_EQ(refused("  inner:\n"),
             "p.yaml:2:3: root.inner: expects a section, found nothing (null); write {} for one with all defaults");
 }
