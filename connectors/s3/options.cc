@@ -10,6 +10,7 @@
 #include "connectors/s3/kept_listing.h"
 #include "millrace/base/printable.h"
 #include "millrace/framing/formats.h"
+#include "millrace/store/check_store.h"
 
 namespace millrace {
 
@@ -171,7 +172,9 @@ void check_ranges(const S3SourceOptions& options, Findings& findings) {
   }
 }
 
-void check_urls(const std::optional<StoreUrl>& url, const std::optional<StoreUrl>& checkpoint, Findings& findings) {
+/// `same`: both lie in one store, as far as can be told.
+void check_urls(const std::optional<StoreUrl>& url, const std::optional<StoreUrl>& checkpoint, bool same,
+                Findings& findings) {
   if (!checkpoint) return;
   if (checkpoint->key.empty() || checkpoint->key.ends_with('/')) {
     findings.add("checkpoint.url",
@@ -180,7 +183,7 @@ void check_urls(const std::optional<StoreUrl>& url, const std::optional<StoreUrl
                              checkpoint->to_string().ends_with('/') ? "" : "/"));
     return;
   }
-  if (!url || !url->same_store(*checkpoint)) return;
+  if (!url || !same) return;
   const std::string listing = listing_key(checkpoint->key);
   if (checkpoint->key.starts_with(url->key)) {
     findings.add("checkpoint.url",
@@ -208,9 +211,18 @@ Settings examine(S3SourceOptions options, Findings& findings) {
   check_ranges(options, findings);
   auto url = findings.take("url", StoreUrl::parse(options.url));
   auto checkpoint_url = findings.take("checkpoint.url", StoreUrl::parse(options.checkpoint.url));
-  check_urls(url, checkpoint_url, findings);
   auto store = findings.take("store", StoreOptions::parse(options.store));
   auto checkpoint_store = findings.take("checkpoint.store", StoreOptions::parse(options.checkpoint.store));
+  if (store && checkpoint_store && url && checkpoint_url) {
+    settings.one_store = checkpoint_store->empty() && url->same_store(*checkpoint_url);
+    if (settings.one_store) checkpoint_store = store;
+    check_urls(url, checkpoint_url, same_store(*url, *store, *checkpoint_url, *checkpoint_store), findings);
+    if (auto fits = check_store(*url, *store); !fits) findings.add("store", fits.error().message());
+    auto fits = settings.one_store ? Result<void>() : check_store(*checkpoint_url, *checkpoint_store);
+    if (!fits) findings.add("checkpoint.store", fits.error().message());
+  } else {
+    check_urls(url, checkpoint_url, url && checkpoint_url && url->same_store(*checkpoint_url), findings);
+  }
   auto filter = KeyFilter::make(options.include, options.exclude);
   if (!filter) findings.add("include and exclude", filter.error().message());
   settings.framer = framer_of_format(options.format);
@@ -222,9 +234,8 @@ Settings examine(S3SourceOptions options, Findings& findings) {
   }
   if (!url || !checkpoint_url || !store || !checkpoint_store || !filter) return settings;
 
-  settings.one_store = checkpoint_store->empty() && url->same_store(*checkpoint_url);
   settings.store = *std::move(store);
-  settings.checkpoint_store = settings.one_store ? settings.store : *std::move(checkpoint_store);
+  settings.checkpoint_store = *std::move(checkpoint_store);
   settings.filter = *std::move(filter);
   settings.identity = {url->to_string(), options.format,  std::string(name_of(options.compression)),
                        options.include,  options.exclude, options.start_after};
@@ -244,7 +255,7 @@ RetryPolicy retry_policy(const StoreOptions& store) {
     ++policy.tries;  // the first try is none again
   }
   if (store.has("retry_timeout")) {
-    if (const auto patience = parse_duration(store.get("retry_timeout"))) policy.patience = *patience;
+    policy.patience = store.duration("retry_timeout").value_or(policy.patience);
   }
   return policy;
 }

@@ -107,6 +107,30 @@ TEST(S3SourceOptions, TheManifestMayNotLieUnderThePrefix) {
   EXPECT_NE(problem("url: s3://b/in/\ncheckpoint: {url: \"s3://b/ck/\"}").find("names no object"), std::string::npos);
 }
 
+// A bucket of the same name on another server is another bucket.
+TEST(S3SourceOptions, TheManifestMayLieUnderThePrefixOnAnotherServer) {
+  const auto with_endpoints = [](const std::string& source, const std::string& checkpoint) {
+    return problem("url: s3://b/in/\nstore: {" + source + "}\ncheckpoint: {url: \"s3://b/in/ck.json\", store: {" +
+                   checkpoint + "}}");
+  };
+  EXPECT_EQ(with_endpoints("endpoint: \"https://one.test\"", "endpoint: \"https://two.test\""), "accepted");
+  EXPECT_EQ(with_endpoints("", "endpoint: \"https://two.test\""), "accepted");
+  for (const char* same : {"endpoint: \"https://ONE.test:443/\", region: x", ""}) {
+    EXPECT_NE(with_endpoints("endpoint: \"https://one.test\"", same).find("under the source's own prefix"),
+              std::string::npos)
+        << same;
+  }
+}
+
+TEST(S3SourceOptions, StoreOptionsThatCannotWorkAreRefusedBeforeAnythingIsOpened) {
+  const std::string no_domain = "{endpoint: \"http://127.0.0.1:9\", virtual_hosted_style_request: \"true\"}";
+  EXPECT_NE(problem(std::string(kLeast) + "store: " + no_domain).find("source.s3.store: "), std::string::npos);
+  EXPECT_NE(problem("url: s3://b/in/\ncheckpoint: {url: \"s3://b/ck.json\", store: " + no_domain + "}")
+                .find("source.s3.checkpoint.store: "),
+            std::string::npos);
+  EXPECT_NE(problem(std::string(kLeast) + "store: {role_arn: x}").find("not available yet"), std::string::npos);
+}
+
 TEST(S3SourceOptions, BucketKeysAndUnknownOnesInStoreAreRefusedByName) {
   for (const char* key : {"bucket", "aws_bucket", "Bucket_Name", "AWS-BUCKET"}) {
     EXPECT_NE(problem(std::string(kLeast) + "store: {" + key + ": x}").find("source.s3.store"), std::string::npos)
@@ -189,6 +213,8 @@ TEST(S3SourceOptions, StoreOptionsSayWhenToGiveUp) {
   options.store = {{"max_retries", "2"}, {"retry_timeout", "5s"}};
   EXPECT_EQ(settle(options)->retry.tries, 3);
   EXPECT_EQ(settle(options)->retry.patience, std::chrono::seconds(5));
+  options.store = {{"retry_timeout", "1m30s"}};
+  EXPECT_EQ(settle(options)->retry.patience, std::chrono::seconds(90));
 }
 
 TEST(S3SourceOptions, TheDescriptionSaysEverythingForEachKey) {

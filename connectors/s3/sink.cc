@@ -9,6 +9,7 @@
 #include "connectors/s3/upload.h"
 #include "connectors/s3/writer.h"
 #include "millrace/base/printable.h"
+#include "millrace/store/check_store.h"
 
 namespace millrace {
 namespace s3_sink {
@@ -95,9 +96,8 @@ SinkKind S3Sink::kind() {
 Result<void> S3Sink::check_not_feeding(const S3SourceOptions& source, const S3SinkOptions& sink) {
   MILLRACE_ASSIGN(const StoreUrl from, StoreUrl::parse(source.url));
   MILLRACE_ASSIGN(const s3_sink::CheckedOptions to, s3_sink::check(sink));
-  if (!from.same_store(to.base)) return {};
-  const auto source_store = StoreOptions::parse(source.store);
-  if (source_store && source_store->get("endpoint") != to.store.get("endpoint")) return {};
+  MILLRACE_ASSIGN(const StoreOptions source_store, StoreOptions::parse(source.store));
+  if (!same_store(from, source_store, to.base, to.store)) return {};
   const std::string front = to.keys.front();
   if (!front.starts_with(from.key)) return {};
   return fail(Error::config(fmt::format(

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "millrace/base/printable.h"
+#include "millrace/store/check_store.h"
 
 namespace millrace::s3_sink {
 namespace {
@@ -90,7 +91,7 @@ StoreUrl check_place(const Options& o, Complaints& complaints) {
 }
 
 /// The store map with the sink's own keys in it; each option under one name.
-StoreOptions check_store(const Options& o, Complaints& complaints) {
+StoreOptions read_store(const Options& o, const StoreUrl& base, Complaints& complaints) {
   std::map<std::string, std::string> raw = o.store;
   bool twice = false;
   const auto put = [&](std::string_view key, std::string name, std::string value) {
@@ -120,9 +121,20 @@ StoreOptions check_store(const Options& o, Complaints& complaints) {
     return {};
   }
   auto store = StoreOptions::parse(raw);
-  if (store) return *std::move(store);
-  complaints.about("store", store.error());
-  return {};
+  if (!store) {
+    complaints.about("store", store.error());
+    return {};
+  }
+  for (const char* name : {"max_retries", "retry_timeout"}) {
+    if (!store->has(name)) continue;
+    complaints.about("store", fmt::format("store.{} is for sources; the sink's own max_attempts, retry_delay and "
+                                          "on_upload_failure say how long it goes on",
+                                          name));
+  }
+  if (auto fits = base.scheme.empty() ? Result<void>() : check_store(base, *store); !fits) {
+    complaints.about("store", fits.error());
+  }
+  return *std::move(store);
 }
 
 std::string_view default_extension(OutputFormat format) {
@@ -232,7 +244,7 @@ Result<CheckedOptions> check(const S3SinkOptions& o, const ConfigSection& at) {
   ConfigProblems problems;
   Complaints complaints(at, problems);
   StoreUrl base = check_place(o, complaints);
-  StoreOptions store = check_store(o, complaints);
+  StoreOptions store = read_store(o, base, complaints);
   check_format(o, complaints);
   check_limits(o, complaints);
   auto keys = KeyTemplate::parse({base.key, o.path_template,

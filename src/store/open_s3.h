@@ -11,5 +11,7 @@ namespace millrace {
 
 [[nodiscard]] Result<std::shared_ptr<ObjectStore>> open_s3(const StoreUrl& url, const StoreOptions& options,
                                                            const StoreContext& context);
+[[nodiscard]] Result<void> check_s3(const StoreUrl& url, const StoreOptions& options);
+[[nodiscard]] bool same_server(const StoreOptions& a, const StoreOptions& b);
 
 }  // namespace millrace

@@ -23,6 +23,7 @@ struct Row {
   Kind kind;
   bool secret;
   std::string_view meaning;
+  std::string_view instead = {};  ///< not available yet; what to do instead
 };
 
 constexpr Row kRows[] = {
@@ -37,14 +38,17 @@ constexpr Row kRows[] = {
     {"unsigned_payload", "", Kind::flag, false, "Leaves the body's hash out of the signature."},
     {"request_payer", "", Kind::flag, false, "Pays for requests to a requester-pays bucket."},
     {"profile", "", Kind::text, false, "Profile of the shared configuration files."},
-    {"role_arn", "", Kind::text, false, "Role to assume."},
-    {"external_id", "", Kind::text, true, "External id given when the role is assumed."},
+    {"role_arn", "", Kind::text, false, "Role to assume.",
+     "name the role in a profile of the shared AWS configuration and set store.profile"},
+    {"external_id", "", Kind::text, true, "External id given when the role is assumed.",
+     "set external_id in the profile that names the role"},
     {"imdsv1_fallback", "", Kind::flag, false, "Asks the instance metadata by version 1 when version 2 fails."},
     {"metadata_endpoint", "", Kind::endpoint, false, "Instance metadata server to ask for credentials."},
     {"container_credentials_relative_uri", "", Kind::text, false, "Path of the container's credentials."},
     {"container_credentials_full_uri", "", Kind::text, false, "Url of the container's credentials."},
     {"container_authorization_token_file", "", Kind::text, false, "File with the token for the full uri."},
-    {"web_identity_token_file", "", Kind::text, false, "File with a web identity token for role_arn."},
+    {"web_identity_token_file", "", Kind::text, false, "File with a web identity token for role_arn.",
+     "set AWS_WEB_IDENTITY_TOKEN_FILE and AWS_ROLE_ARN in the environment"},
     {"allow_invalid_certificates", "", Kind::flag, false,
      "Does not check the server's certificate; needs confirm_invalid_certificates as well."},
     {"confirm_invalid_certificates", "", Kind::flag, false,
@@ -56,11 +60,14 @@ constexpr Row kRows[] = {
     {"connect_timeout", "", Kind::duration, false, "Longest wait for a connection."},
     {"timeout", "", Kind::duration, false, "Longest time of one request."},
     {"pool_idle_timeout", "", Kind::duration, false, "How long an idle connection is kept."},
-    {"http1_only", "", Kind::flag, false, "Never HTTP/2."},
-    {"max_retries", "", Kind::count, false, "Tries again of one request at most this often."},
-    {"retry_timeout", "", Kind::duration, false, "Longest time over all tries of one request."},
-    {"checksum_algorithm", "", Kind::checksum, false, "Checksum sent with uploads: none, sha256, crc32c, crc64nvme."},
-    {"s3_express", "", Kind::flag, false, "The bucket is a directory bucket (S3 Express One Zone)."},
+    {"http1_only", "", Kind::flag, false, "Never HTTP/2, which is how it is: true, or left out."},
+    {"max_retries", "", Kind::count, false, "A source tries a read again at most this often."},
+    {"retry_timeout", "", Kind::duration, false,
+     "How long a source goes on with a store that throttles or cannot be reached."},
+    {"checksum_algorithm", "", Kind::checksum, false,
+     "Checksum sent with uploads beside the signed hash of their body: none."},
+    {"s3_express", "", Kind::flag, false,
+     "The bucket is a directory bucket (S3 Express One Zone): not yet, so false, or left out."},
     {"disable_tagging", "", Kind::flag, false, "Never sends object tags."},
 };
 
@@ -119,6 +126,28 @@ std::string_view value_of(const Values& values, std::string_view name) {
   return found == values.end() ? std::string_view() : std::string_view(found->second);
 }
 
+/// Names and values of later versions: an option that is taken and does nothing would be worse than none.
+void check_available(const Values& values, std::vector<std::string>& problems) {
+  for (const Row& row : kRows) {
+    if (row.instead.empty() || !values.contains(row.name)) continue;
+    problems.push_back(fmt::format("store.{} is not available yet: {}", row.name, row.instead));
+  }
+  if (value_of(values, "http1_only") == "false") {
+    problems.emplace_back("store.http1_only: only HTTP/1.1 is spoken; leave the option out, or set it to \"true\"");
+  }
+  if (value_of(values, "s3_express") == "true") problems.emplace_back("store.s3_express is not available yet");
+  if (const auto checksum = value_of(values, "checksum_algorithm"); !checksum.empty() && checksum != "none") {
+    problems.emplace_back(
+        "store.checksum_algorithm is not available yet: uploads are covered by the signed hash of their body; leave "
+        "the option out");
+  }
+  for (const char* name : {"connect_timeout", "timeout"}) {
+    if (store_duration(value_of(values, name)) == Duration(0)) {
+      problems.push_back(fmt::format("store.{}: give more than zero", name));
+    }
+  }
+}
+
 /// Rules over more than one option.
 void check_together(const Values& values, std::vector<std::string>& problems) {
   const auto has = [&](std::string_view name) { return values.contains(name); };
@@ -175,6 +204,7 @@ Result<StoreOptions> StoreOptions::parse(const std::map<std::string, std::string
       problems.push_back(fmt::format("store.{} {}", shown, kept.error().message()));
     }
   }
+  check_available(options.values_, problems);
   if (problems.empty()) check_together(options.values_, problems);
   if (problems.empty()) return options;
   return fail(Error::config(fmt::format("{}", fmt::join(problems, "\n"))));
@@ -196,7 +226,9 @@ std::optional<std::string_view> StoreOptions::canonical_name(std::string_view sp
 const std::vector<StoreOptions::Known>& StoreOptions::known() {
   static const std::vector<Known> all = [] {
     std::vector<Known> rows;
-    for (const Row& row : kRows) rows.push_back({row.name, row.meaning, row.secret});
+    for (const Row& row : kRows) {
+      if (row.instead.empty()) rows.push_back({row.name, row.meaning, row.secret});
+    }
     return rows;
   }();
   return all;

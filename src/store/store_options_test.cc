@@ -36,14 +36,11 @@ TEST(StoreOptions, EveryOptionIsKnown) {
                       {"unsigned_payload", "true"},
                       {"request_payer", "true"},
                       {"profile", "p"},
-                      {"role_arn", "arn:aws:iam::1:role/r"},
-                      {"external_id", "x"},
                       {"imdsv1_fallback", "true"},
                       {"metadata_endpoint", "http://169.254.169.254"},
                       {"container_credentials_relative_uri", "/v2/x"},
                       {"container_credentials_full_uri", "http://169.254.170.23/v1/credentials"},
                       {"container_authorization_token_file", "/var/t"},
-                      {"web_identity_token_file", "/var/w"},
                       {"allow_invalid_certificates", "false"},
                       {"ca_bundle", "/etc/ca.pem"},
                       {"proxy_url", "http://proxy:3128"},
@@ -55,7 +52,7 @@ TEST(StoreOptions, EveryOptionIsKnown) {
                       {"http1_only", "true"},
                       {"max_retries", "10"},
                       {"retry_timeout", "3m"},
-                      {"checksum_algorithm", "SHA-256"},
+                      {"checksum_algorithm", "None"},
                       {"s3_express", "false"},
                       {"disable_tagging", "true"},
                       {"access_key_id", "ak"},
@@ -65,10 +62,25 @@ TEST(StoreOptions, EveryOptionIsKnown) {
   EXPECT_EQ(options.get("region"), "eu-west-2");
   EXPECT_EQ(options.duration("timeout"), std::chrono::seconds(90));
   EXPECT_EQ(options.duration("connect_timeout"), std::chrono::seconds(5));
-  EXPECT_EQ(options.get("checksum_algorithm"), "sha256");
+  EXPECT_EQ(options.get("checksum_algorithm"), "none");
   EXPECT_TRUE(options.flag("allow_http"));
   EXPECT_FALSE(options.flag("skip_signature"));
   EXPECT_EQ(StoreOptions::known().size(), values.size() + 1) << "and confirm_invalid_certificates";
+}
+
+// Said by `validate`, long before a store is opened.
+TEST(StoreOptions, WhatIsNotAvailableYetIsRefusedByName) {
+  for (const auto& [name, value] : Raw{{"role_arn", "arn:aws:iam::1:role/r"},
+                                       {"external_id", "x"},
+                                       {"web_identity_token_file", "/t"},
+                                       {"s3_express", "true"},
+                                       {"http1_only", "no"},
+                                       {"checksum_algorithm", "crc32c"}}) {
+    EXPECT_THAT(why_not({{name, value}}), HasSubstr("store." + name)) << name;
+  }
+  EXPECT_EQ(why_not({{"checksum_algorithm", "none"}, {"s3_express", "false"}, {"http1_only", "true"}}), "accepted");
+  EXPECT_THAT(why_not({{"connect_timeout", "0s"}}), HasSubstr("store.connect_timeout"));
+  EXPECT_THAT(why_not({{"timeout", "0ms"}}), HasSubstr("store.timeout"));
 }
 
 TEST(StoreOptions, AnySpelling) {

@@ -33,6 +33,8 @@ class Endpoint {
   [[nodiscard]] std::string url(std::string_view target) const;
   /// For messages.
   [[nodiscard]] std::string to_string() const { return scheme_ + "://" + host_ + base_; }
+  /// Host, port and path without the bucket (of path-style requests).
+  [[nodiscard]] std::string server() const { return host_ + base_; }
   [[nodiscard]] bool loopback() const { return loopback_; }
   [[nodiscard]] bool path_style() const { return path_style_; }
   /// The same bucket in another region. Only AWS's own hosts carry the region; given ones stay.

@@ -1,41 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/s3/s3_options.h"
 
-#include <fmt/format.h>
-
-#include <array>
+#include <algorithm>
 #include <cstdlib>
 #include <utility>
-#include <vector>
+
+#include "store/s3/endpoint.h"
 
 namespace millrace::s3 {
 
 namespace {
-
-// Known names whose work is not done yet: an option that is taken and does nothing would be worse than none.
-void refuse_unavailable(const StoreOptions& options, std::vector<std::string>& problems) {
-  struct Unavailable {
-    std::string_view name;
-    std::string_view instead;
-  };
-  constexpr std::array<Unavailable, 3> kNames = {{
-      {"role_arn", "name the role in a profile of the shared AWS configuration and set store.profile"},
-      {"external_id", "set external_id in the profile that names the role"},
-      {"web_identity_token_file", "set AWS_WEB_IDENTITY_TOKEN_FILE and AWS_ROLE_ARN in the environment"},
-  }};
-  for (const auto& [name, instead] : kNames) {
-    if (options.has(name)) problems.push_back(fmt::format("store.{} is not available yet: {}", name, instead));
-  }
-  if (options.has("http1_only") && !options.flag("http1_only")) {
-    problems.emplace_back("store.http1_only: only HTTP/1.1 is spoken; leave the option out, or set it to \"true\"");
-  }
-  if (options.flag("s3_express")) problems.emplace_back("store.s3_express is not available yet");
-  if (const auto checksum = options.get("checksum_algorithm"); !checksum.empty() && checksum != "none") {
-    problems.emplace_back(
-        "store.checksum_algorithm is not available yet: uploads are covered by the signed hash of "
-        "their body; leave the option out");
-  }
-}
 
 std::string first_of(std::string_view given, std::initializer_list<std::string> fallbacks) {
   if (!given.empty()) return std::string(given);
@@ -43,6 +17,10 @@ std::string first_of(std::string_view given, std::initializer_list<std::string> 
     if (!fallback.empty()) return fallback;
   }
   return {};
+}
+
+std::string endpoint_of(const StoreOptions& options, const Environment& environment) {
+  return first_of(options.get("endpoint"), {environment("AWS_ENDPOINT_URL_S3"), environment("AWS_ENDPOINT_URL")});
 }
 
 }  // namespace
@@ -54,14 +32,10 @@ Environment process_environment() {
   };
 }
 
-Result<S3Options> read_s3_options(std::string_view bucket, const StoreOptions& options,
-                                  const Environment& environment) {
-  std::vector<std::string> problems;
-  refuse_unavailable(options, problems);
+S3Options read_s3_options(std::string_view bucket, const StoreOptions& options, const Environment& environment) {
   S3Options read;
   read.bucket = bucket;
-  read.endpoint =
-      first_of(options.get("endpoint"), {environment("AWS_ENDPOINT_URL_S3"), environment("AWS_ENDPOINT_URL")});
+  read.endpoint = endpoint_of(options, environment);
   read.allow_http = options.flag("allow_http");
   read.virtual_hosted = options.flag("virtual_hosted_style_request");
   read.path_style = options.has("virtual_hosted_style_request") && !read.virtual_hosted;
@@ -69,9 +43,6 @@ Result<S3Options> read_s3_options(std::string_view bucket, const StoreOptions& o
   read.skip_signature = options.flag("skip_signature");
   read.unsigned_payload = options.flag("unsigned_payload");
   read.requester_pays = options.flag("request_payer");
-  if (options.has("access_key_id") != options.has("secret_access_key")) {
-    problems.emplace_back("store.access_key_id and store.secret_access_key: give both or neither");
-  }
   if (options.has("access_key_id")) {
     Credentials keys;
     keys.access_key_id = options.get("access_key_id");
@@ -90,10 +61,6 @@ Result<S3Options> read_s3_options(std::string_view bucket, const StoreOptions& o
   read.ca_bundle = first_of(options.get("ca_bundle"), {environment("AWS_CA_BUNDLE")});
   read.accept_any_certificate =
       options.flag("allow_invalid_certificates") && options.flag("confirm_invalid_certificates");
-  if (options.flag("allow_invalid_certificates") && !read.accept_any_certificate) {
-    problems.emplace_back(
-        "store.allow_invalid_certificates needs store.confirm_invalid_certificates: \"true\" as well");
-  }
   read.proxy_url = options.get("proxy_url");
   read.proxy_excludes = options.get("proxy_excludes");
   if (options.has("user_agent")) read.user_agent = options.get("user_agent");
@@ -101,17 +68,31 @@ Result<S3Options> read_s3_options(std::string_view bucket, const StoreOptions& o
   if (const auto given = options.duration("connect_timeout")) read.connect_timeout = *given;
   read.request_timeout = options.duration("timeout");
   if (const auto given = options.duration("pool_idle_timeout")) read.pool_idle_timeout = *given;
-  for (const char* name : {"connect_timeout", "timeout"}) {
-    if (const auto given = options.duration(name); given && given->count() <= 0) {
-      problems.push_back(fmt::format("store.{}: give more than zero", name));
-    }
-  }
 
   read.region = first_of(options.get("region"), {environment("AWS_REGION"), environment("AWS_DEFAULT_REGION")});
   if (read.region.empty() && !read.keys && !read.skip_signature) read.region = region_of_profile(read.chain.profile);
   if (read.region.empty()) read.region = "us-east-1";
-  if (!problems.empty()) return fail(Error::config(fmt::format("{}", fmt::join(problems, "\n"))));
   return read;
+}
+
+Result<void> check_s3_options(std::string_view bucket, const StoreOptions& options, const Environment& environment) {
+  // Where a bucket is reached does not hang on its region; naming one spares a look at the shared configuration.
+  const S3Options read = read_s3_options(bucket, options, [&](const char* name) {
+    return std::string_view(name) == "AWS_REGION" ? std::string("us-east-1") : environment(name);
+  });
+  MILLRACE_TRY(
+      Endpoint::make({read.bucket, read.region, read.endpoint, read.allow_http, read.virtual_hosted, read.path_style}));
+  return {};
+}
+
+std::string server_of(const StoreOptions& options, const Environment& environment) {
+  const std::string endpoint = endpoint_of(options, environment);
+  if (endpoint.empty()) return "aws";
+  const auto read = Endpoint::make({.bucket = "b", .region = "", .endpoint = endpoint, .allow_http = true});
+  std::string server = read ? read->server() : endpoint;
+  std::ranges::transform(server, server.begin(),
+                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  return server.ends_with(".amazonaws.com") || server.ends_with(".amazonaws.com.cn") ? "aws" : server;
 }
 
 }  // namespace millrace::s3

@@ -46,8 +46,14 @@ struct S3Options {
 using Environment = std::function<std::string(const char*)>;
 [[nodiscard]] Environment process_environment();
 
-/// Refuses (config), by name, options that are known but not available yet, and values that do not fit.
-[[nodiscard]] Result<S3Options> read_s3_options(std::string_view bucket, const StoreOptions& options,
-                                                const Environment& environment);
+[[nodiscard]] S3Options read_s3_options(std::string_view bucket, const StoreOptions& options,
+                                        const Environment& environment);
+
+/// What only bucket, options and environment together can get wrong: the endpoint, and the bucket's place in its url.
+[[nodiscard]] Result<void> check_s3_options(std::string_view bucket, const StoreOptions& options,
+                                            const Environment& environment);
+
+/// The server that the requests go to, one spelling for each: host, port and path, or "aws" for AWS in any region.
+[[nodiscard]] std::string server_of(const StoreOptions& options, const Environment& environment);
 
 }  // namespace millrace::s3

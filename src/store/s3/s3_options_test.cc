@@ -10,25 +10,23 @@ namespace {
 
 using Map = std::map<std::string, std::string>;
 
+Environment of(const Map& variables) {
+  return [variables](const char* name) {
+    const auto found = variables.find(name);
+    return found == variables.end() ? std::string() : found->second;
+  };
+}
+
 Result<S3Options> read_with(const Map& options, const Map& environment = {}) {
   auto parsed = StoreOptions::parse(options);
   if (!parsed) return fail(parsed.error());
-  return read_s3_options("bucket", *parsed, [&](const char* name) {
-    const auto found = environment.find(name);
-    return found == environment.end() ? std::string() : found->second;
-  });
+  return read_s3_options("bucket", *parsed, of(environment));
 }
 
 S3Options must(const Map& options, const Map& environment = {}) {
   auto read = read_with(options, environment);
   EXPECT_TRUE(read) << read.error().message();
   return read ? *read : S3Options();
-}
-
-std::string refusal(const Map& options) {
-  const auto read = read_with(options);
-  EXPECT_FALSE(read);
-  return read ? "" : read.error().message();
 }
 
 const Map kKeys = {{"access_key_id", "AK"}, {"secret_access_key", "SK"}};
@@ -119,20 +117,37 @@ TEST(S3Options, EveryOptionThatIsTakenDoesSomething) {
   EXPECT_EQ(options.chain.container_token_file, "/t");
 }
 
-TEST(S3Options, WhatIsNotAvailableYetIsRefusedByName) {
-  for (const auto& [name, value] : Map{{"role_arn", "arn:aws:iam::1:role/r"},
-                                       {"external_id", "x"},
-                                       {"web_identity_token_file", "/t"},
-                                       {"s3_express", "true"},
-                                       {"http1_only", "false"},
-                                       {"checksum_algorithm", "crc32c"}}) {
-    EXPECT_NE(refusal(with_keys({{name, value}})).find("store." + name), std::string::npos) << name;
-  }
-  EXPECT_TRUE(read_with(with_keys({{"checksum_algorithm", "none"}, {"s3_express", "false"}})));
+std::string checked(const std::string& bucket, const Map& options, const Map& environment = {}) {
+  auto parsed = StoreOptions::parse(options);
+  EXPECT_TRUE(parsed) << parsed.error().message();
+  const auto fits = check_s3_options(bucket, *parsed, of(environment));
+  return fits ? "ok" : fits.error().message();
 }
 
-TEST(S3Options, ZeroTimeoutsAreRefused) {
-  EXPECT_NE(refusal(with_keys({{"connect_timeout", "0s"}})).find("connect_timeout"), std::string::npos);
+TEST(S3Options, TheEndpointIsJudgedWithoutAStore) {
+  EXPECT_EQ(checked("bucket", {}), "ok");
+  EXPECT_EQ(checked("bucket", {{"endpoint", "http://127.0.0.1:9000"}}), "ok");
+  EXPECT_NE(checked("bucket", {{"endpoint", "http://127.0.0.1:9000"}, {"virtual_hosted_style_request", "true"}})
+                .find("store.virtual_hosted_style_request"),
+            std::string::npos);
+  EXPECT_NE(checked("a.b", {{"virtual_hosted_style_request", "true"}}).find("no certificate covers"),
+            std::string::npos);
+  EXPECT_NE(checked("bucket", {{"endpoint", "https://h:99999"}}).find("port"), std::string::npos);
+  EXPECT_NE(checked("bucket", {}, {{"AWS_ENDPOINT_URL", "http://minio:9000"}}).find("store.allow_http"),
+            std::string::npos);
+}
+
+TEST(S3Options, OneServerHasOneSpelling) {
+  const auto server = [](const std::string& endpoint, const Map& environment = {}) {
+    const auto options = StoreOptions::parse(endpoint.empty() ? Map{} : Map{{"endpoint", endpoint}});
+    return server_of(*options, of(environment));
+  };
+  EXPECT_EQ(server("https://S3.test"), server("https://s3.test:443/"));
+  EXPECT_EQ(server(""), server("https://s3.eu-west-2.amazonaws.com"));
+  EXPECT_EQ(server("", {{"AWS_ENDPOINT_URL_S3", "https://s3.test"}}), server("https://s3.test"));
+  EXPECT_NE(server("http://127.0.0.1:9000"), server("http://127.0.0.1:9001"));
+  EXPECT_NE(server("https://s3.test"), server("https://s3.test/other"));
+  EXPECT_NE(server("https://s3.test"), server(""));
 }
 
 }  // namespace

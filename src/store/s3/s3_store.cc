@@ -348,8 +348,7 @@ namespace millrace {
 
 Result<std::shared_ptr<ObjectStore>> make_s3_store(const StoreUrl& url, const StoreOptions& options,
                                                    const StoreContext& context) {
-  MILLRACE_ASSIGN(const s3::S3Options read, s3::read_s3_options(url.bucket, options, s3::process_environment()));
-  return s3::make_store(read, context);
+  return s3::make_store(s3::read_s3_options(url.bucket, options, s3::process_environment()), context);
 }
 
 }  // namespace millrace
