@@ -24,8 +24,10 @@ struct Probe {
   Logger log;
 };
 
-/// Whether create-only puts can be trusted. Retryable errors are tried again, at most retry.max_attempts times. Needs
-/// s3:PutObject; asks for no other right, and goes on without those that it is refused.
+/// Whether create-only puts can be trusted. Retryable errors are tried again, at most retry.max_attempts times. Runs
+/// that start together may probe the same key. An object there that is no probe is an error; nothing but a probe is
+/// overwritten or removed, as far as looking is allowed. Needs s3:PutObject; does without the rights that it is
+/// refused.
 [[nodiscard]] Result<bool> run_probe(const Probe& probe);
 
 }  // namespace millrace::s3_sink

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "millrace/base/sync.h"
 #include "millrace/config/config.h"
 #include "millrace/testing/faulty_store.h"
 #include "millrace/testing/memory_store.h"
@@ -20,6 +21,8 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+
+constexpr std::string_view kProbe = "millrace was here; this object may be removed\n";
 
 class LogLines final : public LogSink {
  public:
@@ -68,15 +71,16 @@ TEST_F(S3SinkTest, TheProbeWritesAndRemoves) {
   const auto made = sink();
   ASSERT_TRUE(made->open(context()));
   EXPECT_EQ(opened_, "s3://b/out");
-  EXPECT_THAT(requests(), ElementsAre("put out/.millrace-probe if absent", "put out/.millrace-probe if absent",
-                                      "remove out/.millrace-probe"));
+  EXPECT_THAT(requests(), ElementsAre("head out/.millrace-probe", "put out/.millrace-probe if absent",
+                                      "put out/.millrace-probe if absent", "remove out/.millrace-probe"));
   EXPECT_TRUE(memory_->contents().empty());
   EXPECT_THAT(log_->lines, IsEmpty());
 }
 
 TEST_F(S3SinkTest, OverwriteProbesWithOnePut) {
   ASSERT_TRUE(sink(IfExists::overwrite)->open(context()));
-  EXPECT_THAT(requests(), ElementsAre("put out/.millrace-probe", "remove out/.millrace-probe"));
+  EXPECT_THAT(requests(),
+              ElementsAre("head out/.millrace-probe", "put out/.millrace-probe", "remove out/.millrace-probe"));
 }
 
 TEST_F(S3SinkTest, WithoutAProbeNothingIsAsked) {
@@ -127,16 +131,54 @@ TEST_F(S3SinkTest, B07_UnknownConditionsAreFoundAtTheStart) {
 }
 
 TEST_F(S3SinkTest, B09_AlwaysRefusedConditionsAreFoundAtTheStart) {
-  faulty_->add({.op = StoreOp::put, .error = Error::fatal(ErrorCode::precondition_failed, "412")});
+  faulty_->add(
+      {.op = StoreOp::put, .times = Fault::kAlways, .error = Error::fatal(ErrorCode::precondition_failed, "412")});
   ASSERT_TRUE(sink()->open(context()));
   EXPECT_THAT(log_->lines, ElementsAre(HasSubstr("refuses create-only puts of keys that do not exist")));
 }
 
 TEST_F(S3SinkTest, ALeftOverProbeIsNoFault) {
-  memory_->set("out/.millrace-probe", "old");
+  memory_->set("out/.millrace-probe", std::string(kProbe));
   ASSERT_TRUE(sink()->open(context()));
   EXPECT_THAT(log_->lines, IsEmpty());
   EXPECT_TRUE(memory_->contents().empty());
+}
+
+// probe_key may name anything; a probe neither overwrites nor removes what is none.
+TEST_F(S3SinkTest, ARealObjectAtTheProbesKeyIsLeftAlone) {
+  memory_->set("out/.millrace-probe", "somebody's data");
+  for (const IfExists if_exists : {IfExists::verify, IfExists::overwrite, IfExists::fail}) {
+    const auto opened = sink(if_exists)->open(context());
+    ASSERT_FALSE(opened);
+    EXPECT_THAT(opened.error().message(), HasSubstr("name another probe_key"));
+  }
+  EXPECT_EQ(memory_->contents().at("out/.millrace-probe"), "somebody's data");
+}
+
+// The other run has made the probe when this one's create arrives, and removed it when this one looks.
+TEST_F(S3SinkTest, AnotherRunsProbeThatIsGoneAgainIsNoBrokenStore) {
+  faulty_->add({.op = StoreOp::put, .error = Error::fatal(ErrorCode::precondition_failed, "412")});
+  ASSERT_TRUE(sink()->open(context()));
+  EXPECT_THAT(log_->lines, IsEmpty());
+}
+
+// Indexed jobs start together: real runs, one key, and none may give up the conditions.
+TEST_F(S3SinkTest, RunsThatStartTogetherAllKeepTheConditions) {
+  constexpr int kRuns = 8;
+  std::vector<std::shared_ptr<LogLines>> logs;
+  {
+    std::vector<Thread> runs;
+    for (int i = 0; i < kRuns; ++i) {
+      logs.push_back(std::make_shared<LogLines>());
+      runs.emplace_back("run", [this, log = logs.back()] {
+        const auto made = sink();
+        SinkContext own = context();
+        own.log = Logger(log, "sink");
+        for (int start = 0; start < 20; ++start) EXPECT_TRUE(made->open(own));
+      });
+    }
+  }
+  for (const auto& log : logs) EXPECT_THAT(log->lines, IsEmpty());
 }
 
 TEST_F(S3SinkTest, WritersComeAfterOpen) {
@@ -199,6 +241,22 @@ TEST(S3SinkFeeding, ASinkUnderTheSourceIsRefused) {
   EXPECT_FALSE(feeds("s3://b/data/", "s3://c/data/out"));
   EXPECT_FALSE(feeds("s3://b/data/", "file:///data/out"));
   EXPECT_FALSE(feeds("s3://b/data/in/", "s3://b/data"));
+}
+
+TEST(S3SinkFeeding, EndpointsAreComparedAsServers) {
+  const auto feeds = [](const std::string& source_endpoint, const std::string& sink_endpoint) {
+    S3SourceOptions source;
+    source.url = "s3://b/data/";
+    if (!source_endpoint.empty()) source.store["endpoint"] = source_endpoint;
+    S3SinkOptions sink;
+    sink.url = "s3://b/data/out";
+    sink.endpoint = sink_endpoint;
+    return !S3Sink::check_not_feeding(source, sink);
+  };
+  EXPECT_TRUE(feeds("https://one.test", "https://One.test:443"));
+  EXPECT_TRUE(feeds("", "https://s3.eu-west-2.amazonaws.com"));
+  EXPECT_FALSE(feeds("https://one.test", "https://two.test"));
+  EXPECT_FALSE(feeds("", "https://one.test"));
 }
 
 }  // namespace
