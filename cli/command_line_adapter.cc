@@ -88,7 +88,8 @@ void add_run(CLI::App& app, RunArguments& run, Words& words) {
   app.add_flag("--expect-resume", run.expect_resume, "Fail when there is no kept position")->group("Position");
   app.add_flag("--take-over", run.take_over, "Take the position from another process without waiting for its end")
       ->group("Position");
-  app.add_flag("--fail-on-skipped", run.fail_on_skipped, "End with 4 when a record was skipped")->group("Result");
+  app.add_flag("--fail-on-skipped", run.fail_on_skipped, "End with 4 when a record or an object was skipped")
+      ->group("Result");
   choice(app, "--progress", words.progress, {"auto", "plain", "json", "none"},
          "A block on a terminal, a line each 10 s, JSON each second, or nothing")
       ->group("Output");

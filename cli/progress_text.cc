@@ -18,6 +18,7 @@ std::string done_text(const SourceProgress& source) {
   if (source.objects_total > 0) {
     text += fmt::format("{} of {}", count_text(source.objects_done), of_these(source.objects_total, "object"));
   }
+  if (source.objects_skipped > 0) text += fmt::format(" ({} left out)", count_text(source.objects_skipped));
   if (source.bytes_total > 0) {
     const double share = static_cast<double>(source.bytes_done) / static_cast<double>(source.bytes_total);
     text += fmt::format("{}{} of {} ({:.0f} %)", text.empty() ? "" : ", ",
@@ -127,6 +128,7 @@ std::string progress_json(const PipelineSnapshot& snapshot, const ProgressRates&
       {"pending_batches", snapshot.pending_batches},
       {"objects_done", snapshot.source.objects_done},
       {"objects_total", snapshot.source.objects_total},
+      {"objects_skipped", snapshot.source.objects_skipped},
       {"source_bytes_done", snapshot.source.bytes_done},
       {"source_bytes_total", snapshot.source.bytes_total},
       {"bytes_per_second", static_cast<std::uint64_t>(rates.bytes_per_second())},

@@ -161,8 +161,8 @@ int run(const RunArguments& arguments, const Registry& registry) {
   summary.again = command_again(arguments.input, registry);
   summary.position_kept = loaded->scratch_manifest.empty() && config->source->status != nullptr;
   summary.exit_code = result.exit_code();
-  summary.counts_as_failed =
-      arguments.fail_on_skipped && summary.exit_code == kExitCompleted && !result.records_skipped.empty();
+  summary.counts_as_failed = arguments.fail_on_skipped && summary.exit_code == kExitCompleted &&
+                             (!result.records_skipped.empty() || result.objects_skipped > 0);
   if (summary.counts_as_failed) summary.exit_code = kExitWithErrors;
   terminal.write(arguments.progress == ProgressMode::json ? summary_json(result, summary)
                                                           : summary_text(result, summary));

@@ -52,6 +52,10 @@ std::string summary_text(const RunReport& report, const SummaryContext& context)
   std::string text = fmt::format("{} after {}\n", to_string(report.state), time_text(report.elapsed));
   if (report.error) text += fmt::format("  error      {}\n", harmless(report.error->describe()));
   text += fmt::format("  records    {}\n", records_line(report));
+  if (report.objects_skipped > 0) {
+    text += fmt::format("  left out   {} that could not be read, as the source was told to\n",
+                        of_these(report.objects_skipped, "object"));
+  }
   text += fmt::format("  bytes      {} read, {} written in {}\n", bytes_text(static_cast<double>(report.payload_bytes)),
                       bytes_text(static_cast<double>(report.bytes_written)), of_these(report.batches_written, "write"));
   if (report.records_unacknowledged > 0) {
@@ -66,7 +70,10 @@ std::string summary_text(const RunReport& report, const SummaryContext& context)
     text += fmt::format("  committed  {}\n", harmless(report.committed_summary));
   }
   if (context.counts_as_failed)
-    text += "  exit       4, because records were skipped and --fail-on-skipped was given\n";
+    text += fmt::format("  exit       4, because {} skipped and --fail-on-skipped was given\n",
+                        report.records_skipped.empty() ? "objects were"
+                        : report.objects_skipped == 0  ? "records were"
+                                                       : "records and objects were");
   if (const std::string next = next_line(report, context); !next.empty())
     text += fmt::format("  next       {}\n", next);
   return text;
@@ -82,6 +89,7 @@ std::string summary_json(const RunReport& report, const SummaryContext& context)
       {"records_out", report.records_out},
       {"records_filtered", report.records_filtered},
       {"records_skipped", report.records_skipped},
+      {"objects_skipped", report.objects_skipped},
       {"payload_bytes", report.payload_bytes},
       {"bytes_written", report.bytes_written},
       {"batches_written", report.batches_written},

@@ -13,7 +13,7 @@ struct SummaryContext {
   std::string again;          ///< the command that goes on
   bool position_kept = true;  ///< false: another run begins anew
   int exit_code = 0;
-  bool counts_as_failed = false;  ///< --fail-on-skipped, and records were skipped
+  bool counts_as_failed = false;  ///< --fail-on-skipped, and records or objects were skipped
 };
 
 /// Ends with a newline.

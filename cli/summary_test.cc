@@ -60,6 +60,19 @@ TEST(Summary, SkippedRecordsThatCountAsFailure) {
             std::string::npos);
 }
 
+TEST(Summary, INV6_ObjectsThatWereLeftOutAreTold) {
+  RunReport report = report_of(ExitState::completed);
+  report.records_skipped.clear();
+  report.objects_skipped = 3;
+  const std::string text = summary_text(report, {.again = "x", .exit_code = 4, .counts_as_failed = true});
+  EXPECT_NE(text.find("  left out   3 objects that could not be read, as the source was told to\n"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("  exit       4, because objects were skipped and --fail-on-skipped was given\n"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(nlohmann::json::parse(summary_json(report, {.again = "x"}))["objects_skipped"], 3);
+}
+
 TEST(Summary, Json) {
   RunReport report = report_of(ExitState::failed);
   report.error = Error::fatal(ErrorCode::io, "no");

@@ -49,6 +49,12 @@ class Probes {
 };
 
 Error not_readable(const Listing& listing, const std::string& url, std::size_t object, const Error& error) {
+  if (error.code() != ErrorCode::not_supported) {
+    return Error(error)
+        .prefixed(
+            fmt::format("object '{}{}' of an archive class cannot be read: ", url, printable(listing[object].key)))
+        .as(ErrorClass::fatal);
+  }
   return Error::fatal(
       ErrorCode::not_supported,
       fmt::format("object '{}{}' is archived and has not been restored ({}); {} of {} objects are in an "

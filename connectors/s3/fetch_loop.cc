@@ -152,7 +152,11 @@ void FetchLoop::take_ended() {
     read.handle.reset();
     metrics_.bytes_read.add(ended.outcome.received);
     read.received += ended.outcome.received;
-    if (ended.outcome.received > 0) read.tries.progress();
+    // Bytes that are thrown away again and again bring nothing: only what no try had reached counts.
+    if (read.received > read.furthest) {
+      read.furthest = read.received;
+      read.tries.progress();
+    }
     if (ended.outcome.info) {
       succeed(read, *std::move(ended.outcome.info));
       hand_over(lanes_[read.lane]);
@@ -214,8 +218,9 @@ void FetchLoop::hand_over(Lane& lane) {
       piece.bytes = std::move(read.chunk);
       if (read.offset == 0) piece.content_encoding = std::move(read.info.content_encoding);
       lane.feed->put(std::move(piece));
-    } else if (options_.skip_archived && read.offset == 0 && object(read).kind == ObjectKind::archived &&
-               read.error->code() != ErrorCode::cancelled) {
+    } else if (options_.skip_archived && read.offset == 0 && read.error->code() == ErrorCode::not_supported) {
+      // The store's own word, and no other error: a listing tells nothing of a restored copy, nor of tiers that archive
+      // by themselves.
       skip_object(lane, read);
     } else {
       piece.error = std::move(read.error);
@@ -227,7 +232,7 @@ void FetchLoop::hand_over(Lane& lane) {
 }
 
 void FetchLoop::skip_object(Lane& lane, const ObjectRead& read) {
-  log_.warn("skipping an archived object that is not restored, as on_archived: skip asks",
+  log_.warn("skipping an archived object that is not restored, as on_archived: skip asks; the manifest lists it",
             {{"object", name(read)}, {"error", read.error->message()}});
   lane.skipped = read.ordinal;
   if (lane.ordinal == read.ordinal) {

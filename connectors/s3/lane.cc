@@ -76,7 +76,7 @@ Result<PollResult> S3Lane::begin_object() {
   if (piece->error) return fail(*std::move(piece->error));
   if (piece->skipped) {
     setup_.fetch->release(id_.value(), piece->charge);
-    return completion_batch(ordinal_);
+    return skip_object();
   }
   MILLRACE_TRY(start_reading(*piece));
   push(*std::move(piece));
@@ -197,6 +197,20 @@ PollResult S3Lane::completion_batch(std::uint64_t last) {
 std::optional<Piece> S3Lane::take_piece() {
   auto piece = feed_.take();
   return piece ? std::move(piece) : setup_.fetch->read_at_once(id_.value());
+}
+
+/// Left out, and counted, and named in the manifest when the position is behind it (INV-6).
+Result<PollResult> S3Lane::skip_object() {
+  if (discard_ > 0) {
+    return fail(located(
+        Error::fatal(ErrorCode::not_supported,
+                     "it has been archived since its first records were committed; on_archived: skip leaves out "
+                     "whole objects only. Restore it, then run again")));
+  }
+  progress_->skipped.add(ordinal_);
+  progress_->objects_skipped.fetch_add(1, memory_order_relaxed);
+  setup_.metrics.objects_skipped.add();
+  return completion_batch(ordinal_);
 }
 
 void S3Lane::push(Piece piece) {

@@ -57,6 +57,7 @@ class S3Lane final : public SourceLane {
   Result<PollResult> begin_object();
   Result<PollResult> frame(std::size_t max_records);
   Result<PollResult> batch_of(std::size_t from);
+  Result<PollResult> skip_object();
   PollResult completion_batch(std::uint64_t ordinal);
   Result<void> start_reading(Piece& piece);
   Result<void> check_first_frame() const;

@@ -3,14 +3,40 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "millrace/base/sync.h"
 
 namespace millrace::s3_source {
 
+/// Objects that a lane left out, on their way to the manifest: they belong there once the position is behind them.
+class SkippedOrdinals {
+ public:
+  void add(std::uint64_t ordinal) {
+    const MutexLock lock(mutex_);
+    ordinals_.push_back(ordinal);
+  }
+  /// Those before `end`, once.
+  [[nodiscard]] std::vector<std::uint64_t> take_before(std::uint64_t end) {
+    const MutexLock lock(mutex_);
+    std::vector<std::uint64_t> taken;
+    while (!ordinals_.empty() && ordinals_.front() < end) {
+      taken.push_back(ordinals_.front());
+      ordinals_.erase(ordinals_.begin());
+    }
+    return taken;
+  }
+
+ private:
+  Mutex mutex_;
+  std::vector<std::uint64_t> ordinals_ MILLRACE_GUARDED_BY(mutex_);  // rising
+};
+
 struct LaneProgress {
-  Atomic<std::uint64_t> objects_done{0};  ///< read to their end, those of earlier runs included
-  Atomic<std::uint64_t> bytes_done{0};    ///< stored bytes of them and of the object being read
+  Atomic<std::uint64_t> objects_done{0};     ///< read to their end, those of earlier runs included
+  Atomic<std::uint64_t> objects_skipped{0};  ///< of them, those of this run that could not be read
+  SkippedOrdinals skipped;
+  Atomic<std::uint64_t> bytes_done{0};  ///< stored bytes of them and of the object being read
 };
 
 }  // namespace millrace::s3_source

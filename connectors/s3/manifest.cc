@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <utility>
 
 #include "millrace/base/printable.h"
 
@@ -41,6 +42,11 @@ std::optional<UnixMicros> parse_time(std::string_view text) {
                                                       chrono::minutes(number(14, 2)) + chrono::seconds(number(17, 2)) +
                                                       chrono::microseconds(number(20, 6));
   return time.time_since_epoch().count();
+}
+
+void Manifest::Skipped::add(std::string key) {
+  ++count;
+  if (keys.size() < kSkippedNamed) keys.push_back(std::move(key));
 }
 
 }  // namespace millrace::s3_source

@@ -21,6 +21,9 @@ inline constexpr std::uint64_t kManifestSchema = 1;
 /// No manifest is longer; what is, is no manifest, and is not read to its end (F10).
 inline constexpr std::size_t kManifestLimit = std::size_t{32} << 20U;
 
+/// A manifest names so many skipped objects; the others are only counted, so that it stays small.
+inline constexpr std::size_t kSkippedNamed = 10'000;
+
 /// How far one lane is committed, pinned to the object there.
 struct LanePosition {
   std::uint64_t lane = 0;
@@ -70,6 +73,12 @@ struct Manifest {
   } listing;
   ListingRecord kept_listing;           ///< that the backfill began with
   std::vector<LanePosition> positions;  ///< by lane, rising
+  struct Skipped {
+    std::uint64_t count = 0;        ///< objects behind the positions of which nothing was read
+    std::vector<std::string> keys;  ///< of the first of them, at most kSkippedNamed
+    void add(std::string key);
+    friend bool operator==(const Skipped&, const Skipped&) = default;
+  } skipped;
   Owner owner;
 
   [[nodiscard]] const LanePosition* position(std::uint64_t lane) const;

@@ -109,6 +109,7 @@ class Fields {
     if (!inner.error_) read(inner);
     if (auto done = inner.done(); !done) keep(std::move(done).error());
   }
+  [[nodiscard]] bool has(std::string_view name) const { return !error_ && json_.contains(name); }
   void keep(Error error) {
     if (!error_) error_ = std::move(error);
   }
@@ -195,6 +196,16 @@ void read_kept_listing(Fields& f, ListingRecord& kept) {
   }
 }
 
+void read_skipped(Fields& f, Manifest::Skipped& skipped) {
+  f.number("count", skipped.count);
+  f.byte_strings("keys", skipped.keys);
+  if (!f.failed() &&
+      (skipped.count == 0 || skipped.keys.size() != std::min<std::size_t>(skipped.count, kSkippedNamed))) {
+    f.set("count", fmt::format("is {}, but {} keys stand there; the first {} have to", skipped.count,
+                               skipped.keys.size(), kSkippedNamed));
+  }
+}
+
 void read_position(Fields& f, const Manifest& manifest, LanePosition& at) {
   std::uint64_t watermark = 0;
   std::uint64_t ordinal = 0;
@@ -243,6 +254,7 @@ Result<Manifest> read_manifest(const Json& json) {
     if (auto done = inner.done(); !done) return f.keep(std::move(done).error());
     manifest.positions.push_back(std::move(at));
   });
+  if (f.has("skipped")) f.inside("skipped", [&](Fields& inner) { read_skipped(inner, manifest.skipped); });
   f.inside("owner", [&](Fields& inner) { read_owner(inner, manifest.owner); });
   MILLRACE_TRY(f.done());
   return manifest;
@@ -300,35 +312,35 @@ Json manifest_json(const Manifest& manifest) {
   const Owner& owner = manifest.owner;
   Json positions = Json::array();
   for (const LanePosition& at : manifest.positions) positions.push_back(position_json(at));
-  return {{"schema", kManifestSchema},
-          {"generation", manifest.generation},
-          {"updated", to_rfc3339(manifest.updated, 6)},
-          {"complete", manifest.complete},
-          {"source",
-           {{"url", bytes_json(source.url)},
-            {"format", source.format},
-            {"compression", source.compression},
-            {"include", byte_strings_json(source.include)},
-            {"exclude", byte_strings_json(source.exclude)},
-            {"start_after", bytes_json(source.start_after)}}},
-          {"lanes", manifest.lanes},
-          {"listing",
-           {{"objects", manifest.listing.objects},
-            {"bytes", manifest.listing.bytes},
-            {"hash", to_hex(manifest.listing.hash)}}},
-          {"kept_listing",
-           {{"name", manifest.kept_listing.name},
-            {"bytes", manifest.kept_listing.bytes},
-            {"hash", to_hex(manifest.kept_listing.hash)}}},
-          {"positions", std::move(positions)},
-          {"owner",
-           {{"id", owner.id},
-            {"host", owner.host},
-            {"pid", owner.pid},
-            {"process", owner.process},
-            {"started", to_rfc3339(owner.started, 6)},
-            {"heartbeat", to_rfc3339(owner.heartbeat, 6)},
-            {"released", owner.released}}}};
+  Json json{{"schema", kManifestSchema},
+            {"generation", manifest.generation},
+            {"updated", to_rfc3339(manifest.updated, 6)},
+            {"complete", manifest.complete},
+            {"source",
+             {{"url", bytes_json(source.url)},
+              {"format", source.format},
+              {"compression", source.compression},
+              {"include", byte_strings_json(source.include)},
+              {"exclude", byte_strings_json(source.exclude)},
+              {"start_after", bytes_json(source.start_after)}}},
+            {"lanes", manifest.lanes},
+            {"listing",
+             {{"objects", manifest.listing.objects},
+              {"bytes", manifest.listing.bytes},
+              {"hash", to_hex(manifest.listing.hash)}}},
+            {"positions", std::move(positions)},
+            {"owner",
+             {{"id", owner.id},
+              {"host", owner.host},
+              {"pid", owner.pid},
+              {"process", owner.process},
+              {"started", to_rfc3339(owner.started, 6)},
+              {"heartbeat", to_rfc3339(owner.heartbeat, 6)},
+              {"released", owner.released}}}};
+  if (manifest.skipped.count > 0) {
+    json["skipped"] = {{"count", manifest.skipped.count}, {"keys", byte_strings_json(manifest.skipped.keys)}};
+  }
+  return json;
 }
 
 }  // namespace

@@ -96,8 +96,10 @@ void ManifestKeeper::save_once(bool released) {
   changed_.notify_all();
 }
 
-void ManifestKeeper::submit(const std::vector<LanePosition>& positions, bool complete) {
+void ManifestKeeper::submit(const std::vector<LanePosition>& positions, bool complete,
+                            const std::vector<std::string>& skipped) {
   const MutexLock lock(mutex_);
+  for (const std::string& key : skipped) next_.skipped.add(key);
   for (const LanePosition& position : positions) {
     const auto at = std::ranges::lower_bound(next_.positions, position.lane, {}, &LanePosition::lane);
     if (at != next_.positions.end() && at->lane == position.lane) {

@@ -29,7 +29,8 @@ class ManifestKeeper {
   void start();
   /// Positions that moved, to be saved soon; `complete` when nothing is left to commit. A finished backfill needs no
   /// owner, so its last save also says goodbye.
-  void submit(const std::vector<LanePosition>& positions, bool complete);
+  /// `skipped`: keys of objects before those positions that were left out.
+  void submit(const std::vector<LanePosition>& positions, bool complete, const std::vector<std::string>& skipped = {});
   /// Waits until everything submitted is durable. Fails (not_durable) when that does not come about within twice
   /// checkpoint.timeout, or with what ended the keeper.
   [[nodiscard]] Result<void> flush();

@@ -7,7 +7,10 @@ Result<SourceMetrics> SourceMetrics::make(const Meter& meter) {
   SourceMetrics m;
   MILLRACE_ASSIGN(m.objects_listed, meter.counter("s3_source_objects_listed_total", "Objects that the listing named."));
   MILLRACE_ASSIGN(m.objects_completed, meter.counter("s3_source_objects_completed_total",
-                                                     "Objects read to their end, empty ones included."));
+                                                     "Objects read to their end, empty and skipped ones included."));
+  MILLRACE_ASSIGN(m.objects_skipped,
+                  meter.counter("s3_source_objects_skipped_total",
+                                "Objects left out since they are archived and not restored (on_archived: skip)."));
   MILLRACE_ASSIGN(m.objects_remaining,
                   meter.gauge("s3_source_objects_remaining", "Objects not yet read to their end."));
   MILLRACE_ASSIGN(m.bytes_read, meter.counter("s3_source_bytes_read_total", "Stored bytes received from the store."));

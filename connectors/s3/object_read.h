@@ -28,6 +28,7 @@ struct ObjectRead {
   ByteChunk chunk;
   std::size_t charge = 0;
   std::size_t received = 0;  // good bytes at the front of the chunk
+  std::size_t furthest = 0;  // the most that any try reached
   enum class State { in_flight, waiting, done, failed } state = State::waiting;
   Tries tries;
   SteadyTime sent_at{};

@@ -140,6 +140,7 @@ Result<SourceEvent> BackfillSource::begin(Prepared prepared) {
   }
   listing_ = prepared.listing;
   as_found_ = prepared.manifest;
+  skipped_before_ = prepared.manifest.skipped.count;
   nothing_left_ = prepared.nothing_left;
   if (!prepared.nothing_left) {
     std::function<Result<ListingRecord>()> keep_listing;
@@ -162,20 +163,27 @@ Result<SourceEvent> BackfillSource::begin(Prepared prepared) {
 Result<void> BackfillSource::commit(std::span<const PartitionWatermark> watermarks) {
   if (failure_->happened()) return fail(*failure_->error());
   std::vector<LanePosition> positions;
+  std::vector<std::string> skipped;
+  const MutexLock lock(mutex_);
   for (const PartitionWatermark& moved : watermarks) {
     if (moved.partition.value() >= trails_.size()) {
       return fail(Error::fatal(ErrorCode::rule_broken, fmt::format("a commit names partition {} of {}",
                                                                    moved.partition.value(), trails_.size())));
     }
     MILLRACE_ASSIGN(LanePosition position, trails_[moved.partition.value()].advance(moved.watermark));
-    committed_[moved.partition.value()] = position.position();
+    const Position at = position.position();
+    committed_[moved.partition.value()] = at;
+    const std::uint64_t lane = moved.partition.value();
+    for (const std::uint64_t ordinal :
+         progress_[lane]->skipped.take_before(at.ordinal + (at.object_complete() ? 1 : 0))) {
+      skipped.emplace_back(listing_->object_of_lane(lane, progress_.size(), ordinal).key);
+    }
     positions.push_back(std::move(position));
   }
-  const MutexLock lock(mutex_);
   if (!keeper_ && !positions.empty()) {
     return fail(Error::fatal(ErrorCode::rule_broken, "a commit came although no lane had anything to read"));
   }
-  if (keeper_) keeper_->submit(positions, all_complete(committed_, *listing_));
+  if (keeper_) keeper_->submit(positions, all_complete(committed_, *listing_), skipped);
   return {};
 }
 
@@ -219,6 +227,7 @@ SourceProgress BackfillSource::progress() const {
   const std::uint64_t lanes = progress_.size();
   progress.phase = "reading";
   progress.objects_total = listing_->size();
+  progress.objects_skipped = skipped_before_;
   progress.bytes_total = listing_->bytes();
   for (std::uint64_t lane = 0; lane < lanes; ++lane) {
     SourceProgress::Lane one;
@@ -228,6 +237,7 @@ SourceProgress BackfillSource::progress() const {
     if (one.objects_done < one.objects_total) {
       one.current = printable(listing_->object_of_lane(lane, lanes, one.objects_done).key);
     }
+    progress.objects_skipped += progress_[lane]->objects_skipped.load(memory_order_relaxed);
     progress.objects_done += one.objects_done;
     progress.bytes_done += progress_[lane]->bytes_done.load(memory_order_relaxed);
     progress.lanes.push_back(std::move(one));

@@ -81,6 +81,7 @@ class BackfillSource final : public Source {
   std::vector<std::shared_ptr<LaneProgress>> progress_ MILLRACE_GUARDED_BY(mutex_);
   std::shared_ptr<ManifestKeeper> keeper_ MILLRACE_GUARDED_BY(mutex_);
   std::optional<Manifest> as_found_ MILLRACE_GUARDED_BY(mutex_);
+  std::uint64_t skipped_before_ MILLRACE_GUARDED_BY(mutex_) = 0;  // by earlier runs
   bool nothing_left_ MILLRACE_GUARDED_BY(mutex_) = false;
 
   std::shared_ptr<FetchLoop> fetch_;  // last: its thread uses what stands above

@@ -8,6 +8,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -215,7 +216,7 @@ TEST_F(SourceTest, ProgressAndStatusTellHowFarItIs) {
 TEST_F(SourceTest, E08_AnArchivedObjectIsFoundBeforeAnyDataMoves) {
   fill(2);
   memory->set("in/cold", "9\n", {.storage_class = "GLACIER"});
-  const auto refusal = Error::fatal(ErrorCode::permission_denied, "403 InvalidObjectState");
+  const auto refusal = Error::fatal(ErrorCode::not_supported, "403 InvalidObjectState");
   {
     BackfillRig rig(memory);
     rig.store->add({.op = StoreOp::read, .key = "cold", .times = Fault::kAlways, .error = refusal});
@@ -235,6 +236,105 @@ TEST_F(SourceTest, E08_AnArchivedObjectIsFoundBeforeAnyDataMoves) {
     EXPECT_EQ(rig.log->count("skipping an archived object"), 1U);
     EXPECT_TRUE(stored().complete);
   }
+}
+
+TEST_F(SourceTest, E08_INV6_WhatIsSkippedIsCountedAndListedAndStaysSo) {
+  fill(3);
+  // Of a tier that archives by itself, so the listing says nothing: the store's answer alone decides.
+  memory->set("in/p-cold", "9\n", {.storage_class = "INTELLIGENT_TIERING"});
+  memory->set("in/q-cold", "9\n", {.storage_class = "GLACIER"});
+  {
+    BackfillRig rig(memory);
+    rig.options.on_archived = OnArchived::skip;
+    rig.store->add({.op = StoreOp::read,
+                    .key = "cold",
+                    .times = Fault::kAlways,
+                    .error = Error::fatal(ErrorCode::not_supported, "403 InvalidObjectState")});
+    ASSERT_EQ(message_of(rig.run()), "succeeded");
+    EXPECT_EQ(rig.records.size(), 9U);
+    EXPECT_EQ(rig.source().progress().objects_skipped, 2U);
+    EXPECT_EQ(rig.metric("etl_s3_source_objects_skipped_total"), 2);
+    EXPECT_EQ(stored().skipped.count, 2U);
+    const std::vector<std::string> keys = stored().skipped.keys;
+    EXPECT_EQ(std::set<std::string>(keys.begin(), keys.end()), (std::set<std::string>{"in/p-cold", "in/q-cold"}));
+    const std::string summary = rig.source().committed_summary();
+    EXPECT_NE(summary.find("2 archived objects were left out"), std::string::npos) << summary;
+    EXPECT_NE(summary.find("in/q-cold"), std::string::npos) << summary;
+    EXPECT_NE(rig.source().status_json().find("\"objects_skipped\":2"), std::string::npos);
+  }
+  BackfillRig again(memory);
+  again.options.on_archived = OnArchived::skip;
+  ASSERT_EQ(message_of(again.run()), "succeeded");
+  EXPECT_TRUE(again.records.empty());
+  EXPECT_EQ(again.source().progress().objects_skipped, 2U) << "a rerun does not call it whole";
+  EXPECT_NE(again.source().committed_summary().find("2 archived objects were left out"), std::string::npos);
+}
+
+TEST_F(SourceTest, E08_INV6_NoOtherErrorSkipsAnArchivedObject) {
+  fill(2);
+  memory->set("in/cold", "9\n", {.storage_class = "GLACIER"});
+  for (const Error& error :
+       {Error::retryable(ErrorCode::unavailable, "503"), Error::retryable(ErrorCode::timeout, "no answer"),
+        Error::fatal(ErrorCode::permission_denied, "403 AccessDenied"), Error::fatal(ErrorCode::not_found, "404"),
+        Error::fatal(ErrorCode::precondition_failed, "412"), Error::fatal(ErrorCode::drift, "another size"),
+        Error::fatal(ErrorCode::invalid_request, "501")}) {
+    BackfillRig rig(memory);
+    rig.options.on_archived = OnArchived::skip;
+    rig.store->add({.op = StoreOp::read, .key = "cold", .times = Fault::kAlways, .error = error});
+    const auto run = rig.run();
+    ASSERT_FALSE(run) << error.message();
+    EXPECT_NE(message_of(run).find("s3://b/in/cold"), std::string::npos) << message_of(run);
+    rig.close();
+    EXPECT_FALSE(stored().complete);
+    EXPECT_EQ(stored().skipped.count, 0U);
+    EXPECT_EQ(rig.metric("etl_s3_source_objects_skipped_total"), 0);
+  }
+}
+
+TEST_F(SourceTest, E08_AnObjectArchivedWhileItIsHalfCommittedIsNotSkipped) {
+  memory->set("in/cold", "1\n2\n3\n");
+  {
+    BackfillRig rig(memory);
+    rig.options.lanes = 1;
+    rig.max_records = 1;
+    ASSERT_TRUE(rig.open());
+    ASSERT_TRUE(rig.poll_records(1));
+    ASSERT_TRUE(rig.commit());
+  }
+  BackfillRig rig(memory);
+  rig.options.lanes = 1;
+  rig.options.on_archived = OnArchived::skip;
+  rig.store->add(
+      {.op = StoreOp::read, .times = Fault::kAlways, .error = Error::fatal(ErrorCode::not_supported, "403")});
+  const auto run = rig.run();
+  ASSERT_FALSE(run);
+  EXPECT_EQ(run.error().code(), ErrorCode::not_supported);
+  EXPECT_NE(message_of(run).find("Restore it"), std::string::npos) << message_of(run);
+}
+
+TEST_F(SourceTest, E08_WhatCannotBeReadForAnotherReasonIsNotCalledArchived) {
+  memory->set("in/cold", "9\n", {.storage_class = "GLACIER"});
+  BackfillRig rig(memory);
+  rig.store->add({.op = StoreOp::read,
+                  .times = Fault::kAlways,
+                  .error = Error::fatal(ErrorCode::permission_denied, "403 AccessDenied")});
+  const auto run = rig.run();
+  ASSERT_FALSE(run);
+  EXPECT_EQ(run.error().code(), ErrorCode::permission_denied);
+  EXPECT_EQ(message_of(run).find("has not been restored"), std::string::npos) << message_of(run);
+  EXPECT_NE(message_of(run).find("s3://b/in/cold"), std::string::npos);
+}
+
+TEST_F(SourceTest, G01_BytesThatAreThrownAwayAgainAreNoProgress) {
+  // Nothing pins the object, so each try begins anew, and each is cut at the same place.
+  const auto weak = std::make_shared<MemoryStore>(MemoryStore::Options{.etags = MemoryStore::Tags::weak});
+  weak->set("in/a.ndjson", "1\n2\n3\n");
+  BackfillRig rig(weak);
+  rig.store->add({.op = StoreOp::read, .times = 100, .short_after = 2});
+  const auto run = rig.run();
+  ASSERT_FALSE(run);
+  EXPECT_NE(message_of(run).find("8 tries in a row"), std::string::npos) << message_of(run);
+  EXPECT_LE(rig.store->hits(), 9U) << "the first try went somewhere, eight did not";
 }
 
 TEST_F(SourceTest, E08_ARestoredCopyIsRead) {

@@ -17,6 +17,16 @@ std::string age(UnixMicros then, UnixMicros now) {
   return fmt::format("{}d ago", seconds / 86400);
 }
 
+/// "3 archived objects were left out: 'a', 'b' and 1 more".
+std::string skipped_text(const Manifest::Skipped& skipped, std::size_t most_named) {
+  std::string names;
+  const std::size_t named = std::min(most_named, skipped.keys.size());
+  for (std::size_t i = 0; i < named; ++i)
+    names += fmt::format("{}'{}'", i == 0 ? "" : ", ", printable(skipped.keys[i]));
+  if (skipped.count > named) names += fmt::format(" and {} more", skipped.count - named);
+  return fmt::format("{} archived object{} left out: {}", skipped.count, skipped.count == 1 ? " was" : "s were", names);
+}
+
 }  // namespace
 
 LaneStatus lane_status(const Manifest& manifest, std::uint64_t lane) {
@@ -48,6 +58,7 @@ std::string status_text(const Manifest& manifest, const std::string& manifest_ur
           ? "stopped; a run goes on from here"
           : fmt::format("kept by {}, heartbeat {}", manifest.owner.describe(), age(manifest.owner.heartbeat, now)),
       done, manifest.listing.objects, manifest.listing.objects - std::min(done, manifest.listing.objects));
+  if (manifest.skipped.count > 0) text += fmt::format("  skipped   {}\n", skipped_text(manifest.skipped, SIZE_MAX));
   for (std::uint64_t lane = 0; lane < manifest.lanes; ++lane) {
     const LaneStatus status = lane_status(manifest, lane);
     text += fmt::format("  lane {:<4} {} of {} objects", lane, status.objects_done, status.objects);
@@ -61,9 +72,18 @@ std::string status_text(const Manifest& manifest, const std::string& manifest_ur
 
 std::string committed_summary(const Manifest& manifest, const std::string& manifest_url) {
   const std::uint64_t done = objects_done(manifest);
-  if (manifest.complete) return fmt::format("all {} objects committed in {}", manifest.listing.objects, manifest_url);
-  return fmt::format("{} of {} objects committed in {}; run again to go on from there", done, manifest.listing.objects,
-                     manifest_url);
+  const std::string skipped =
+      manifest.skipped.count == 0
+          ? ""
+          : fmt::format(
+                "; {} (the manifest lists them under \"skipped\"). Once they are restored, read them with "
+                "another checkpoint.url and an include that names them",
+                skipped_text(manifest.skipped, 3));
+  if (manifest.complete) {
+    return fmt::format("all {} objects committed in {}{}", manifest.listing.objects, manifest_url, skipped);
+  }
+  return fmt::format("{} of {} objects committed in {}; run again to go on from there{}", done,
+                     manifest.listing.objects, manifest_url, skipped);
 }
 
 }  // namespace millrace::s3_source

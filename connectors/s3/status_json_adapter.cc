@@ -22,6 +22,7 @@ std::string status_json(const Manifest& manifest, const std::string& manifest_ur
                          {"complete", manifest.complete},
                          {"objects", manifest.listing.objects},
                          {"objects_done", objects_done(manifest)},
+                         {"objects_skipped", manifest.skipped.count},
                          {"bytes", manifest.listing.bytes},
                          {"generation", manifest.generation},
                          {"updated", to_rfc3339(manifest.updated, 6)},

@@ -28,6 +28,7 @@ Json source_json(const PipelineSnapshot& snapshot) {
   return {{"phase", progress.phase},
           {"objects_total", progress.objects_total},
           {"objects_done", progress.objects_done},
+          {"objects_skipped", progress.objects_skipped},
           {"bytes_total", progress.bytes_total},
           {"bytes_done", progress.bytes_done},
           {"lanes", std::move(lanes)},

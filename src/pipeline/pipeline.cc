@@ -191,6 +191,7 @@ Result<void> Pipeline::State::run(Result<std::unique_ptr<Source>> made, RunRepor
   report.error = control->error();
   report.committed = control->committed();
   report.committed_summary = source->committed_summary();
+  report.objects_skipped = source->progress().objects_skipped;
   report.records_unacknowledged = control->unacknowledged();
   fill_counts(report);
   return {};

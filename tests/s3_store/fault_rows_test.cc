@@ -231,6 +231,17 @@ TEST(S3StoreFaults, E08_AnArchivedObjectIsNeverTransient) {
   EXPECT_EQ(f.server->count("GetObject"), 1U);
 }
 
+TEST(S3StoreFaults, E08_NoOtherRefusalOfAReadPassesForAnArchivedObject) {
+  Fixture f;
+  f.server->put_object("bucket", "k", "x");
+  for (const char* answer : {"status=501 code=NotImplemented", "status=405 code=MethodNotAllowed", "status=411"}) {
+    f.server->add_fault(std::string("op=GetObject times=1 ") + answer);
+    EXPECT_EQ(error_of(read(*f.store, "k", 0, 1)).code(), ErrorCode::invalid_request) << answer;
+  }
+  f.server->add_fault("op=GetObject times=1 status=403 code=InvalidObjectState");
+  EXPECT_EQ(error_of(read(*f.store, "k", 0, 1)).code(), ErrorCode::not_supported);
+}
+
 TEST(S3StoreFaults, F01_AnOverwriteIsFoundByThePin) {
   Fixture f;
   f.server->put_object("bucket", "k", "0123456789");

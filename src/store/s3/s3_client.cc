@@ -215,6 +215,14 @@ Error S3Client::explain(const Call& call, const S3Failure& failure) const {
         fmt::format(": this machine's clock is {} s {} the server's", std::abs(skew), skew > 0 ? "behind" : "ahead of");
   }
   Error error = error_of(failure, doing);
+  if (call.request.method == HttpMethod::get && error.code() == ErrorCode::not_supported &&
+      failure.code != "InvalidObjectState") {
+    // Of a read, not_supported says one thing only: the object is archived. A whole object may be left out on that
+    // word.
+    Error refused(error.error_class(), ErrorCode::invalid_request, error.message());
+    for (const auto& [key, value] : error.context()) refused.with(key, value);
+    return refused;
+  }
   if (error.code() != ErrorCode::credentials || !in_use_) return error;
   error.with("credentials_from", in_use_->provider);
   if (remedy != Remedy::other_credentials) return error;
