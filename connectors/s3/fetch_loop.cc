@@ -150,6 +150,15 @@ void FetchLoop::take_ended() {
     in_flight_.fetch_sub(1);
     bytes_in_flight_ -= read.length - read.received;
     read.handle.reset();
+    if (read.overwritten) {
+      std::optional<ETag> now;
+      if (ended.outcome.info) now = ended.outcome.info->etag;
+      read.error = read_failure(object(read), name(read), read, *std::move(read.overwritten), now);
+      read.overwritten.reset();
+      read.state = ObjectRead::State::failed;
+      hand_over(lanes_[read.lane]);
+      continue;
+    }
     metrics_.bytes_read.add(ended.outcome.received);
     read.received += ended.outcome.received;
     // Bytes that are thrown away again and again bring nothing: only what no try had reached counts.
@@ -181,8 +190,11 @@ void FetchLoop::fail_or_retry(ObjectRead& read, Error error) {
   const SteadyTime now = clock_.now();
   const std::optional<Duration> wait = stopping_.load() ? std::nullopt : read.tries.next(error, now);
   if (!wait) {
+    if (error.code() == ErrorCode::precondition_failed && !stopping_.load()) {
+      return ask_what_is_there(read, std::move(error));
+    }
     read.state = ObjectRead::State::failed;
-    read.error = read_failure(*store_, object(read), name(read), read, std::move(error));
+    read.error = read_failure(object(read), name(read), read, std::move(error));
     return;
   }
   // Without a pin nothing proves that the rest would belong to what has been received; and where all has been received
@@ -203,6 +215,16 @@ void FetchLoop::fail_or_retry(ObjectRead& read, Error error) {
   read.state = ObjectRead::State::waiting;
   read.retry_at = now + *wait;
   ++waiting_;
+}
+
+/// One byte of whatever the object is now, for the ETag to name: a read like the others, which nothing waits for and a
+/// stop ends.
+void FetchLoop::ask_what_is_there(ObjectRead& read, Error error) {
+  read.overwritten = std::move(error);
+  ReadRequest request;
+  request.key = object(read).key;
+  request.destination = {read.chunk.data(), 1};
+  send(read, std::move(request));
 }
 
 /// Gives the lane what is complete and next in order.
@@ -350,6 +372,10 @@ void FetchLoop::begin(Lane& lane, std::uint64_t index) {
 void FetchLoop::send(ObjectRead& read) {
   ReadRequest request = request_for(object(read), read.offset + read.received);
   request.destination = {read.chunk.data() + read.received, read.length - read.received};
+  send(read, std::move(request));
+}
+
+void FetchLoop::send(ObjectRead& read, ReadRequest request) {
   request.done = [this, &read](ReadOutcome outcome) {
     {
       const MutexLock lock(mutex_);

@@ -107,6 +107,7 @@ class FetchLoop {
   void take_ended();
   void succeed(ObjectRead& read, ReadInfo info);
   void fail_or_retry(ObjectRead& read, Error error);
+  void ask_what_is_there(ObjectRead& read, Error error);
   void hand_over(Lane& lane);
   void skip_object(Lane& lane, const ObjectRead& read);
 
@@ -119,6 +120,7 @@ class FetchLoop {
   bool settle_place(Lane& lane, std::uint64_t index);
   void begin(Lane& lane, std::uint64_t index);
   void send(ObjectRead& read);
+  void send(ObjectRead& read, ReadRequest request);
   [[nodiscard]] static ReadRequest request_for(const ListedObject& listed, std::uint64_t offset);
   [[nodiscard]] ByteChunk take_chunk(std::size_t length, std::uint64_t offset);
   [[nodiscard]] bool is_large(std::size_t length) const noexcept { return length > read_bytes_ / 2; }

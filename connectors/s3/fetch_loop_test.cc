@@ -198,6 +198,26 @@ TEST_F(FetchLoopTest, HandsOverInOrderWhateverTheOrderOfAnswers) {
   EXPECT_EQ(second.bytes.view(), std::string(10, '1'));
 }
 
+// The store is asked for the new ETag; while it thinks, the others go on.
+TEST_F(FetchLoopTest, F01_AskingWhatOverwroteAnObjectHoldsUpNobody) {
+  options.lanes = 2;
+  list({500, 500, 600});
+  loop();
+  store->wait_for(3);  // o0000 and o0002 of lane 0, o0001 of lane 1
+  store->answer(0, Error::fatal(ErrorCode::precondition_failed, "412"));
+  while (store->started() < 4) {
+  }
+  EXPECT_EQ(store->held().back(), "o0000@0+1");
+  store->answer(0);  // o0001
+  EXPECT_EQ(next(1).bytes.view(), std::string(500, '1'));
+  EXPECT_FALSE(loop().feed(0).take());
+  store->answer(store->held().size() - 1);
+  const Piece piece = next(0);
+  ASSERT_TRUE(piece.error);
+  EXPECT_EQ(piece.error->code(), ErrorCode::drift);
+  EXPECT_NE(piece.error->message().find("its ETag was \"e\""), std::string::npos) << piece.error->message();
+}
+
 TEST_F(FetchLoopTest, INV7_BytesReadAheadStayWithinTheBudgetUntilReleased) {
   list({100'000});
   loop();

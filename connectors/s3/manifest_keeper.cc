@@ -25,6 +25,10 @@ ManifestKeeper::ManifestKeeper(ManifestFile& file, Manifest first, Clock& clock,
 ManifestKeeper::~ManifestKeeper() { release(); }
 
 void ManifestKeeper::start() {
+  {
+    const MutexLock lock(mutex_);
+    ended_ = false;
+  }
   thread_ = Thread("s3-manifest", [this] { run(); });
 }
 
@@ -51,7 +55,9 @@ void ManifestKeeper::run() {
     }
   }
   // Goodbye, so that the next run need not wait. One try: what does not work now is found out by the heartbeat's age.
-  if (!failure_ && (!saved_.owner.released || durable_ < submitted_)) save_once(/*released=*/true);
+  if (!failure_ && !given_up_ && (!saved_.owner.released || durable_ < submitted_)) save_once(/*released=*/true);
+  ended_ = true;
+  changed_.notify_all();
 }
 
 /// First the listing, then a manifest that names it: a crash in between leaves a manifest that names none, and the next
@@ -84,6 +90,8 @@ void ManifestKeeper::save_once(bool released) {
     last_error_.reset();
     backoff_.reset();
     not_before_ = last_save_;
+  } else if (given_up_) {
+    last_error_ = std::move(saved).error();
   } else if (saved.error().is_retryable()) {
     if (!last_error_) log_.warn("the manifest could not be saved; trying again", {{"error", saved.error().describe()}});
     not_before_ = last_save_ + backoff_.next(saved.error().retry_after());
@@ -114,9 +122,9 @@ void ManifestKeeper::submit(const std::vector<LanePosition>& positions, bool com
   changed_.notify_all();
 }
 
-Result<void> ManifestKeeper::flush() {
+Result<void> ManifestKeeper::flush(SteadyTime deadline) {
   const MutexLock lock(mutex_);
-  const SteadyTime deadline = clock_.now() + 2 * file_.options().timeout;
+  deadline = std::min(deadline, clock_.now() + 2 * file_.options().timeout);
   while (durable_ < submitted_ && !failure_ && !ending_ && clock_.now() < deadline) {
     clock_.wait_until(changed_, mutex_, deadline);
   }
@@ -129,13 +137,22 @@ Result<void> ManifestKeeper::flush() {
                                file_.options().url, last_error_ ? last_error_->message() : "no answer yet")));
 }
 
-void ManifestKeeper::release() {
+void ManifestKeeper::release(SteadyTime deadline) {
   {
     const MutexLock lock(mutex_);
     ending_ = true;
     changed_.notify_all();
+    while (!ended_ && clock_.now() < deadline) clock_.wait_until(changed_, mutex_, deadline);
+    given_up_ = !ended_;
   }
+  // A no-op when nothing is under way.
+  if (deadline != SteadyTime::max()) file_.cancel();
   thread_.join();
+}
+
+std::optional<Error> ManifestKeeper::last_error() const {
+  const MutexLock lock(mutex_);
+  return last_error_;
 }
 
 std::optional<Error> ManifestKeeper::failure() const {

@@ -31,11 +31,15 @@ class ManifestKeeper {
   /// owner, so its last save also says goodbye.
   /// `skipped`: keys of objects before those positions that were left out.
   void submit(const std::vector<LanePosition>& positions, bool complete, const std::vector<std::string>& skipped = {});
-  /// Waits until everything submitted is durable. Fails (not_durable) when that does not come about within twice
-  /// checkpoint.timeout, or with what ended the keeper.
-  [[nodiscard]] Result<void> flush();
-  /// Says goodbye in the manifest, if it is still ours, and ends the thread. At most one more try of one save.
-  void release();
+  /// Waits until everything submitted is durable. Fails (not_durable) when that does not come about by `deadline` or
+  /// within twice checkpoint.timeout, or with what ended the keeper.
+  [[nodiscard]] Result<void> flush(SteadyTime deadline = SteadyTime::max());
+  /// Says goodbye in the manifest, if it is still ours, and ends the thread. At most one more try of one save, which is
+  /// cut off at `deadline`.
+  void release(SteadyTime deadline = SteadyTime::max());
+
+  /// Why the latest save failed, while nothing newer has been saved; it is tried again. Any thread.
+  [[nodiscard]] std::optional<Error> last_error() const;
 
   /// Set for good when the manifest is lost (fenced, or an error that will not pass). Any thread.
   [[nodiscard]] std::optional<Error> failure() const;
@@ -66,6 +70,8 @@ class ManifestKeeper {
   std::optional<Error> last_error_ MILLRACE_GUARDED_BY(mutex_);
   std::optional<Error> failure_ MILLRACE_GUARDED_BY(mutex_);
   bool ending_ MILLRACE_GUARDED_BY(mutex_) = false;
+  bool ended_ MILLRACE_GUARDED_BY(mutex_) = true;      // the thread is through, or was never started
+  bool given_up_ MILLRACE_GUARDED_BY(mutex_) = false;  // the file was cancelled: what fails from here on says nothing
   Thread thread_;
 };
 

@@ -116,6 +116,44 @@ TEST_F(ManifestKeeperTest, INV2_AFlushThatDoesNotComeAboutSaysSo) {
   EXPECT_NE(flushed.error().message().find("503"), std::string::npos);
 }
 
+TEST_F(ManifestKeeperTest, K10_AStoreThatDoesNotAnswerHoldsTheEndUpToTheDeadlineAndNoLonger) {
+  keeper->start();
+  clock.wait_for_sleepers(1);  // its probe is through
+  store->add({.op = StoreOp::put, .times = Fault::kAlways, .hang = true});
+  keeper->submit(at(0, 1), false);
+  while (store->hanging() == 0) {
+  }
+  const SteadyTime begun = clock.now();
+  Result<void> flushed;
+  Atomic<bool> done{false};
+  Thread ending("control", [&] {
+    flushed = keeper->flush(begun + std::chrono::seconds(3));
+    keeper->release(begun + std::chrono::seconds(5));
+    done.store(true);
+  });
+  while (!done.load()) clock.advance(std::chrono::milliseconds(100));
+  ending.join();
+  ASSERT_FALSE(flushed);
+  EXPECT_EQ(flushed.error().code(), ErrorCode::not_durable);
+  EXPECT_EQ(store->hanging(), 0U) << "the save under way was cut off";
+  EXPECT_TRUE(lost.empty());
+  EXPECT_EQ(log->count("the manifest is lost"), 0U) << "it is not: this run only stopped waiting";
+}
+
+TEST_F(ManifestKeeperTest, B09_WhatFailsIsKnownUntilASaveSucceeds) {
+  store->add({.op = StoreOp::put, .times = Fault::kAlways, .error = Error::retryable(ErrorCode::unavailable, "503")});
+  keeper->start();
+  EXPECT_FALSE(keeper->last_error());
+  keeper->submit(at(0, 1), false);
+  while (!keeper->last_error()) {
+  }
+  EXPECT_EQ(keeper->last_error()->code(), ErrorCode::unavailable);
+  store->clear();
+  keeper->submit(at(0, 2), false);
+  ASSERT_TRUE(keeper->flush());
+  EXPECT_FALSE(keeper->last_error());
+}
+
 TEST_F(ManifestKeeperTest, TheHeartbeatGoesOnWithoutCommits) {
   keeper->start();
   const UnixMicros before = stored().owner.heartbeat;

@@ -36,6 +36,7 @@ struct ObjectRead {
   std::shared_ptr<ReadHandle> handle;
   ReadInfo info;
   std::optional<Error> error;
+  std::optional<Error> overwritten;  ///< set while the store is asked what stands there now
 };
 
 }  // namespace millrace::s3_source

@@ -9,8 +9,8 @@
 
 namespace millrace::s3_source {
 
-Error read_failure(ObjectStore& store, const ListedObject& listed, const std::string& name, const ObjectRead& read,
-                   Error error) {
+Error read_failure(const ListedObject& listed, const std::string& name, const ObjectRead& read, Error error,
+                   const std::optional<ETag>& now) {
   switch (error.code()) {
     case ErrorCode::not_found:
       return Error::fatal(
@@ -19,16 +19,13 @@ Error read_failure(ObjectStore& store, const ListedObject& listed, const std::st
                              "backfill. Put it back, or start over with --reset",
                              name))
           .with("store", error.describe());
-    case ErrorCode::precondition_failed: {
-      const auto now = store.head(listed.key);
-      return Error::fatal(
-                 ErrorCode::drift,
-                 fmt::format("object '{}' was overwritten after it was listed: its ETag was {} and is {} now; "
-                             "nothing of the new version was taken. Put the old one back, or start over with "
-                             "--reset",
-                             name, printable(listed.etag), now ? printable(now->info.etag.value) : "not known"))
+    case ErrorCode::precondition_failed:
+      return Error::fatal(ErrorCode::drift,
+                          fmt::format("object '{}' was overwritten after it was listed: its ETag was {} and is {} now; "
+                                      "nothing of the new version was taken. Put the old one back, or start over with "
+                                      "--reset",
+                                      name, printable(listed.etag), now ? printable(now->value) : "not known"))
           .with("store", error.describe());
-    }
     case ErrorCode::cancelled:
       return error;
     default: {

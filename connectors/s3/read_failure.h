@@ -12,10 +12,10 @@
 
 namespace millrace::s3_source {
 
-/// `error` ended the read of `listed` for good. Objects that are gone or overwritten become drift, with the old and
-/// the new ETag (for which the store is asked: blocks). `name` is the object for people.
-[[nodiscard]] Error read_failure(ObjectStore& store, const ListedObject& listed, const std::string& name,
-                                 const ObjectRead& read, Error error);
+/// `error` ended the read of `listed` for good. Objects that are gone or overwritten become drift, with the old ETag
+/// and the one that stands there `now`, where that is known. `name` is the object for people.
+[[nodiscard]] Error read_failure(const ListedObject& listed, const std::string& name, const ObjectRead& read,
+                                 Error error, const std::optional<ETag>& now = std::nullopt);
 
 /// Reads of one object that no ETag pins must at least agree in what the store says of it: nothing when they do.
 [[nodiscard]] std::optional<Error> changed_between(const ListedObject& listed, const std::string& name,

@@ -183,17 +183,20 @@ Result<void> BackfillSource::commit(std::span<const PartitionWatermark> watermar
   if (!keeper_ && !positions.empty()) {
     return fail(Error::fatal(ErrorCode::rule_broken, "a commit came although no lane had anything to read"));
   }
-  if (keeper_) keeper_->submit(positions, all_complete(committed_, *listing_), skipped);
+  if (!keeper_) return {};
+  keeper_->submit(positions, all_complete(committed_, *listing_), skipped);
+  // What was handed over is tried again and again; that it fails must not stay between the keeper and the log.
+  if (auto error = keeper_->last_error()) return fail(*std::move(error));
   return {};
 }
 
-Result<void> BackfillSource::flush_commits() {
+Result<void> BackfillSource::flush_commits_by(SteadyTime deadline) {
   std::shared_ptr<ManifestKeeper> keeper;
   {
     const MutexLock lock(mutex_);
     keeper = keeper_;
   }
-  return keeper ? keeper->flush() : Result<void>();
+  return keeper ? keeper->flush(deadline) : Result<void>();
 }
 
 void BackfillSource::pause(std::span<const LaneId> lanes) {
@@ -204,7 +207,7 @@ void BackfillSource::resume(std::span<const LaneId> lanes) {
   for (const LaneId lane : lanes) fetch_->pause(lane.value(), false);
 }
 
-void BackfillSource::close() {
+void BackfillSource::close_by(SteadyTime deadline) {
   if (std::exchange(closed_, true)) return;
   if (preparation_) preparation_->stop();
   if (fetch_) fetch_->stop();
@@ -213,7 +216,7 @@ void BackfillSource::close() {
     const MutexLock lock(mutex_);
     keeper = keeper_;
   }
-  if (keeper) keeper->release();
+  if (keeper) keeper->release(deadline);
 }
 
 SourceProgress BackfillSource::progress() const {

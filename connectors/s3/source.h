@@ -38,10 +38,12 @@ class BackfillSource final : public Source {
   [[nodiscard]] Result<void> open(SourceContext context) override;
   [[nodiscard]] Result<SourceEvent> poll_events(Duration timeout) override;
   [[nodiscard]] Result<void> commit(std::span<const PartitionWatermark> watermarks) override;
-  [[nodiscard]] Result<void> flush_commits() override;
+  [[nodiscard]] Result<void> flush_commits() override { return flush_commits_by(SteadyTime::max()); }
+  [[nodiscard]] Result<void> flush_commits_by(SteadyTime deadline) override;
   void pause(std::span<const LaneId> lanes) override;
   void resume(std::span<const LaneId> lanes) override;
-  void close() override;
+  void close() override { close_by(SteadyTime::max()); }
+  void close_by(SteadyTime deadline) override;
   [[nodiscard]] bool bounded() const override { return true; }
   [[nodiscard]] SourceProgress progress() const override;
   [[nodiscard]] std::string status_json() const override;
