@@ -8,6 +8,12 @@
 #include "connectors/s3/archived.h"
 
 namespace millrace::s3_source {
+namespace {
+
+// Saves of a living owner are seconds apart; one that crosses every claim is at fault itself.
+constexpr int kMostCrossings = 5;
+
+}  // namespace
 
 bool all_complete(const std::vector<Position>& positions, const Listing& listing) {
   const std::uint64_t lanes = positions.size();
@@ -82,13 +88,19 @@ Result<Prepared> Preparation::run() {
   if (!manifest && manifest.error().code() != ErrorCode::cancelled) return fail(std::move(manifest).error());
   if (!listing) return fail(std::move(listing).error());
   if (!manifest) return fail(std::move(manifest).error());
-  auto prepared = deal(std::make_shared<const Listing>(*std::move(listing)), *std::move(manifest));
-  if (!prepared) return prepared;
-  if (!prepared->nothing_left) {
+  const auto listed = std::make_shared<const Listing>(*std::move(listing));
+  for (int round = 1;; ++round) {
+    auto prepared = deal(listed, *std::move(manifest));
+    if (!prepared || prepared->nothing_left) return prepared;
     prepared->fetch->start();
-    MILLRACE_TRY(claim(*prepared));
+    auto claimed = claim(*prepared);
+    if (claimed) return prepared;
+    // With --take-over the owner lives, and its save may come between: then from where it is now.
+    const bool crossed = claimed.error().code() == ErrorCode::fenced && parts_.file->options().take_over;
+    if (!crossed || round == kMostCrossings) return fail(std::move(claimed).error());
+    manifest = parts_.file->acquire();
+    if (!manifest) return fail(std::move(manifest).error());
   }
-  return prepared;
 }
 
 Result<Listing> Preparation::list() {

@@ -165,6 +165,8 @@ TEST_F(SourceTest, F12_TwoRunsOnOneManifest) {
   fill(3);
   BackfillRig one(memory);
   ASSERT_TRUE(one.open());
+  while (stored().kept_listing.name.empty()) {
+  }  // the first one saves no more by itself
   BackfillRig two(memory);
   two.flags.take_over = true;
   ASSERT_TRUE(two.open());
@@ -179,6 +181,30 @@ TEST_F(SourceTest, F12_TwoRunsOnOneManifest) {
   EXPECT_EQ(polled.error().code(), ErrorCode::fenced);
   ASSERT_TRUE(two.poll_records(SIZE_MAX));
   ASSERT_TRUE(two.commit());
+  EXPECT_TRUE(stored().complete);
+}
+
+// The owner commits once more between the newcomer's look and its claim: the newcomer begins where the owner is then.
+TEST_F(SourceTest, F12_ATakeOverThatASaveOfTheOwnerCrosses) {
+  fill(4);
+  BackfillRig owner(memory);
+  owner.options.lanes = 1;
+  ASSERT_TRUE(owner.open());
+  ASSERT_TRUE(owner.poll_records(3));
+  ASSERT_TRUE(owner.commit());
+  const std::string before = memory->contents().at(kManifest);
+  ASSERT_TRUE(owner.poll_records(6));
+  ASSERT_TRUE(owner.commit());
+  owner.kill();
+  const std::string after = memory->contents().at(kManifest);
+  memory->set(kManifest, before);
+  BackfillRig newcomer(memory);
+  newcomer.options.lanes = 1;
+  newcomer.flags.take_over = true;
+  newcomer.store->add({.op = StoreOp::put, .key = kManifest, .before = [&] { memory->set(kManifest, after); }});
+  ASSERT_EQ(message_of(newcomer.run()), "succeeded");
+  ASSERT_EQ(newcomer.by_object().size(), 1U);
+  EXPECT_EQ(newcomer.by_object().at(key(3)), lines_of(3));
   EXPECT_TRUE(stored().complete);
 }
 
