@@ -3,10 +3,12 @@
 
 add_library(millrace_options INTERFACE)
 target_compile_features(millrace_options INTERFACE cxx_std_23)
-target_compile_options(millrace_options INTERFACE
-  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-align -Werror
-  -Wno-missing-field-initializers  # options structs are filled by name; what is not named has its default
-  -fno-omit-frame-pointer)
+if(PROJECT_IS_TOP_LEVEL)  # who builds on the library has warnings of their own
+  target_compile_options(millrace_options INTERFACE
+    -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-align -Werror
+    -Wno-missing-field-initializers)  # options structs are filled by name; what is not named has its default
+endif()
+target_compile_options(millrace_options INTERFACE -fno-omit-frame-pointer)
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   target_compile_options(millrace_options INTERFACE -Wthread-safety -Wdangling)
 endif()

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# Runs PROGRAM, which must exit 0, and compares what it prints with EXPECTED.out and EXPECTED.err. With SORTED the lines
-# of stdout are compared without their order, for programs whose lanes print as they come.
-execute_process(COMMAND ${PROGRAM} OUTPUT_VARIABLE out ERROR_VARIABLE err RESULT_VARIABLE code)
+# Runs PROGRAM with ARGS in the empty FOLDER, which must exit 0, and compares what it prints with EXPECTED.out and
+# EXPECTED.err. With SORTED the lines of stdout are compared without their order, for programs whose lanes print as they
+# come.
+file(REMOVE_RECURSE ${FOLDER})
+file(MAKE_DIRECTORY ${FOLDER})
+execute_process(COMMAND ${PROGRAM} ${ARGS} WORKING_DIRECTORY ${FOLDER} OUTPUT_VARIABLE out ERROR_VARIABLE err RESULT_VARIABLE code)
 file(READ ${EXPECTED}.out expected_out)
 file(READ ${EXPECTED}.err expected_err)
 if(SORTED)

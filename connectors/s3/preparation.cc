@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "connectors/s3/archived.h"
+#include "connectors/s3/local_folder.h"
 
 namespace millrace::s3_source {
 namespace {
@@ -76,6 +77,7 @@ void Preparation::stop() {
 }
 
 Result<Prepared> Preparation::run() {
+  MILLRACE_TRY(check_local_folder(parts_.settings->url));
   // Whoever fails first ends the other: a wait for an owner, or ten minutes of pages.
   Result<std::optional<Manifest>> manifest;
   Thread acquiring("s3-manifest", [&] {

@@ -12,6 +12,7 @@ list(APPEND S3_SOURCES
   lane_trail.cc
   lister.cc
   listing.cc
+  local_folder.cc
   manifest.cc
   manifest_file.cc
   manifest_json_adapter.cc
@@ -38,7 +39,7 @@ if(MILLRACE_BUILD_TESTS)
 endif()
 
 # A program of its own: it counts every allocation.
-millrace_test(s3_listing_test SOURCES listing_test.cc DEPENDS s3 store_memory store_faulty LINK rapidcheck fmt::fmt LABELS unit property)
+millrace_test(s3_listing_test SOURCES listing_test.cc local_folder_test.cc DEPENDS s3 store_memory store_faulty LINK rapidcheck fmt::fmt LABELS unit property)
 millrace_test(s3_manifest_test SOURCES kept_listing_test.cc manifest_file_test.cc manifest_keeper_test.cc
   DEPENDS s3 store_memory store_faulty testing LINK rapidcheck fmt::fmt LABELS unit property)
 millrace_test(s3_source_test SOURCES source_listing_test.cc source_property_test.cc source_reading_test.cc source_resume_test.cc source_test.cc
