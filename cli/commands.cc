@@ -59,6 +59,8 @@ int status(const StatusArguments& arguments, const Registry& registry) {
 int run_program(int count, const char* const* arguments, const Registry& registry) {
   // A reader of stdout that goes away is an error to be told, not a death.
   std::signal(SIGPIPE, SIG_IGN);
+  // So is a file that may not grow further (ulimit -f): the write says EFBIG.
+  std::signal(SIGXFSZ, SIG_IGN);
   const CommandLine line = parse_command_line({arguments + 1, arguments + count});
   if (const auto* text = std::get_if<ShowText>(&line)) return print(text->text) ? kExitCompleted : kExitFailed;
   if (const auto* error = std::get_if<UsageError>(&line)) {

@@ -69,6 +69,32 @@ bool DescriptorWriter::keeps_bytes(int descriptor) {
   return ::fstat(descriptor, &status) == 0 && (S_ISREG(status.st_mode) || S_ISBLK(status.st_mode));
 }
 
+Result<bool> DescriptorWriter::end_torn_line(int descriptor) {
+  struct stat status{};
+  if (::fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) return false;
+  const bool appends = (::fcntl(descriptor, F_GETFL) & O_APPEND) != 0;
+  const off_t next = appends ? status.st_size : ::lseek(descriptor, 0, SEEK_CUR);
+  if (next <= 0) return false;
+  const auto unknown = [&](const char* what) {
+    return fail(Error::fatal(
+        ErrorCode::io,
+        fmt::format("{}: whether what it holds ends in a whole line cannot be told ({}: {}); write to a new file",
+                    name_of(descriptor), what, std::error_code(errno, std::generic_category()).message())));
+  };
+  // Opened for writing only, as a shell does, it cannot be read through the same descriptor.
+  const int file = ::open(fmt::format("/proc/self/fd/{}", descriptor).c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return unknown("open");
+  char last = '\n';
+  const ssize_t got = ::pread(file, &last, 1, next - 1);
+  ::close(file);
+  if (got < 0) return unknown("read");
+  if (got == 0 || last == '\n') return false;
+  while (::write(descriptor, "\n", 1) != 1) {
+    if (errno != EINTR) return unknown("write");
+  }
+  return true;
+}
+
 DescriptorWriter::~DescriptorWriter() { ::close(wake_); }
 
 void DescriptorWriter::cancel() {

@@ -22,6 +22,10 @@ class DescriptorWriter final : public Writer {
   /// True when the descriptor's bytes outlive the machine's next crash once they are synced: a file or a disk.
   [[nodiscard]] static bool keeps_bytes(int descriptor);
 
+  /// A process that died in the middle of a write left a line without its end, and what is written next would be glued
+  /// to it: ends that line. True when there was one. Looks at regular files only; fails when one cannot be looked at.
+  [[nodiscard]] static Result<bool> end_torn_line(int descriptor);
+
   /// Success: a file or a disk has the bytes durably; of anything else (a pipe, a terminal, a socket) the kernel has
   /// taken every byte, for the reader to answer for. A reader that has gone away is fatal (closed). A try that failed
   /// half-way goes on where it was when the same batch comes again.

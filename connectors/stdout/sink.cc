@@ -22,7 +22,8 @@ const Schema<StdoutSinkOptions>& stdout_schema() {
         "stdout",
         "Writes records to standard output, one a line. Behind `> file` a position is committed when the file is "
         "synced; a pipe or a terminal has no such thing, so there it is committed once the kernel has "
-        "taken the records, read or not.");
+        "taken the records, read or not. To go on with a file after a kill append to it (>>); a line that was torn is "
+        "ended, and its record follows whole.");
     s.optional("format", &Options::format,
                "raw: the payload as it is, and a newline. json_lines: a JSON document a line; the payload must be JSON "
                "unless wrap is on.");
@@ -43,8 +44,14 @@ class ConsoleSink final : public Sink {
   explicit ConsoleSink(StdoutSinkOptions options) : options_(options) {}
 
   std::string_view type() const override { return "stdout"; }
-  Result<void> open(SinkContext /*context*/) override {
+  Result<void> open(SinkContext context) override {
     MILLRACE_TRY(stdout_sink::DescriptorWriter::make(options_.descriptor));
+    MILLRACE_ASSIGN(const bool torn, stdout_sink::DescriptorWriter::end_torn_line(options_.descriptor));
+    if (torn) {
+      context.log.warn(
+          "the file ended within a line, as a process leaves it that was killed while it wrote; that line is "
+          "ended where it is, and its record follows whole");
+    }
     return {};
   }
   Result<std::unique_ptr<Writer>> make_writer() override {

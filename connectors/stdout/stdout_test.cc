@@ -77,6 +77,44 @@ struct Pipe {
   int ends[2] = {-1, -1};
 };
 
+class OfAFile : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = ::testing::TempDir() + "stdout-XXXXXX";
+    const int made = ::mkstemp(pattern.data());
+    ASSERT_GE(made, 0);
+    ::close(made);
+    path = pattern;
+  }
+  void TearDown() override { ::unlink(path.c_str()); }
+  /// What the file holds after a run wrote `{"n":2}` to it, opened as a shell opens it.
+  std::string after(const std::string& before, int flags) {
+    std::ofstream(path, std::ios::binary) << before;
+    const int file = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | flags);
+    EXPECT_GE(file, 0);
+    {
+      const auto writer = writer_to(file);
+      auto one = batch("{\"n\":2}\n");
+      EXPECT_TRUE(writer->write(one));
+    }
+    ::close(file);
+    std::ifstream in(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+  std::string path;
+};
+
+TEST_F(OfAFile, INV1_NoRecordIsGluedToALineThatAKilledRunLeftTorn) {
+  EXPECT_EQ(after("{\"n\":0}\n{\"n\":1", O_APPEND), "{\"n\":0}\n{\"n\":1\n{\"n\":2}\n");
+  EXPECT_EQ(after("{", O_APPEND), "{\n{\"n\":2}\n");
+}
+
+TEST_F(OfAFile, WholeLinesAndEmptyFilesAreLeftAsTheyAre) {
+  EXPECT_EQ(after("{\"n\":0}\n", O_APPEND), "{\"n\":0}\n{\"n\":2}\n");
+  EXPECT_EQ(after("", O_APPEND), "{\"n\":2}\n");
+  EXPECT_EQ(after("{\"n\":1", O_TRUNC), "{\"n\":2}\n");
+}
+
 // More than a pipe holds, read in odd pieces: every byte, once, in order.
 TEST(Stdout, PartialWritesGoOn) {
   Pipe pipe;

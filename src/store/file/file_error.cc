@@ -34,6 +34,10 @@ Error file_error(int error_number, std::string_view path, std::string_view doing
     case ENOSPC:
     case EDQUOT:
       return Error::retryable(ErrorCode::out_of_space, text + "; make room, the run goes on by itself");
+    case EFBIG:
+      return Error::fatal(ErrorCode::limit, text +
+                                                "; the process or the file system allows no file of that size "
+                                                "(ulimit -f): raise the limit, or write smaller files");
     case EMFILE:
     case ENFILE:
       return Error::retryable(ErrorCode::unavailable, text + "; raise the limit of open files (ulimit -n)");

@@ -5,10 +5,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/fsuid.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -282,6 +284,20 @@ TEST_F(FileStoreTest, ALongNameIsRefusedAndNotRetried) {
 }
 
 // One of many creators wins, over stores that share nothing but the folder.
+TEST_F(FileStoreTest, AFileThatMayNotGrowThatLargeIsRefusedAndNotRetried) {
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const rlimit small{4096, before.rlim_max};
+  ::signal(SIGXFSZ, SIG_IGN);  // as the program does
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  const auto put = store_->put({.key = "out/large", .body = std::string(10'000, 'x')});
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  ASSERT_FALSE(put);
+  EXPECT_EQ(put.error().code(), ErrorCode::limit);
+  EXPECT_FALSE(put.error().is_retryable());
+  EXPECT_THAT(put.error().message(), HasSubstr("ulimit -f"));
+}
+
 TEST_F(FileStoreTest, CreateOnlyHasOneWinner) {
   Atomic<int> wins{0};
   {
