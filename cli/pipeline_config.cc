@@ -60,8 +60,11 @@ const Schema<EngineSection>& pipeline_schema() {
     s.optional("threads", &EngineSection::threads, "Threads that decode, process and encode.",
                {.max = 1024, .default_text = "as many as cores, at most as lanes"});
     s.optional("pin_threads", &EngineSection::pin_threads, "Bind each of these threads to one core.");
-    s.optional("max_inflight_bytes", &EngineSection::max_inflight_bytes,
-               "Bytes of sealed output that may wait or be written at a time, over all sinks.", {.min = 1});
+    s.optional(
+        "max_inflight_bytes", &EngineSection::max_inflight_bytes,
+        "Bytes of sealed output that may wait or be written at a time, over all sinks; beyond it one batch of a sink "
+        "that has none.",
+        {.min = 1});
     s.optional("drain_timeout", &EngineSection::drain_timeout,
                "How long the end of a run may take to write and commit what is under way.", {.min = 0.001});
     s.check([](const EngineSection& options, const ConfigSection& at, ConfigProblems& problems) {
@@ -81,8 +84,7 @@ const Schema<PipelineOptions>& checkpoint_schema() {
     s.optional("max_pending_batches", &PipelineOptions::max_pending_batches,
                "Batches of one partition that may wait for their writes; a lane at the limit pauses.", {.min = 1});
     s.optional("stalled_fail_after", &PipelineOptions::stalled_fail_after,
-               "A position that has not moved for this long, although no write is being retried, ends the run; 0s: "
-               "never.");
+               "A position that has not moved for this long, although no write explains it, ends the run; 0s: never.");
     return s;
   }();
   return schema;

@@ -271,7 +271,7 @@ Result<CheckedOptions> check(const S3SinkOptions& o, const ConfigSection& at) {
                          .envelope = {},
                          .encode = encode_spec(o),
                          .retry = {},
-                         .traits = {.concurrency = o.upload_concurrency, .ordered = false}};
+                         .traits = {.concurrency = o.upload_concurrency, .ordered = false, .writes_time_out = true}};
   if (o.output_format == OutputFormat::json_array) checked.envelope = {"[", ",", "]"};
   checked.retry.backoff = {o.retry_delay, std::max(kLongestBackoff, o.retry_delay), 2.0};
   checked.retry.max_attempts = static_cast<int>(std::max<std::int64_t>(o.max_attempts, 1));

@@ -14,12 +14,12 @@ constexpr BackoffOptions kFinalRetries{std::chrono::milliseconds(100), std::chro
 
 }  // namespace
 
-Result<void> Committer::commit_once() {
+Result<void> Committer::commit_once(bool held_up) {
   last_ = options_.clock->now();
   const std::vector<PartitionWatermark> moved = options_.checkpointer->take_watermarks();
   if (moved.empty()) {
     failing_ = false;
-    succeeded_ = last_;
+    if (!held_up) succeeded_ = last_;
     return {};
   }
   Result<void> done = guarded("the source's commit", [&] { return options_.source->commit(moved); });
@@ -36,8 +36,8 @@ Result<void> Committer::commit_once() {
   return {};
 }
 
-Result<void> Committer::commit() {
-  Result<void> done = commit_once();
+Result<void> Committer::commit(bool held_up) {
+  Result<void> done = commit_once(held_up);
   if (done || !done.error().is_retryable()) return done;
   options_.log.warn("a commit failed; it is tried again with the next one", {{"error", done.error().describe()}});
   return {};
@@ -46,7 +46,7 @@ Result<void> Committer::commit() {
 Result<void> Committer::commit_and_flush(SteadyTime deadline) {
   Backoff backoff(kFinalRetries, *options_.random);
   for (;;) {
-    Result<void> done = commit_once();
+    Result<void> done = commit_once(options_.checkpointer->pending() != 0);
     if (done) done = guarded("the source's flush_commits", [&] { return options_.source->flush_commits_by(deadline); });
     if (done || !done.error().is_retryable()) return done;
     const SteadyTime next = options_.clock->now() + backoff.next(done.error().retry_after());

@@ -29,20 +29,21 @@ class Committer {
   /// When the next regular commit is due.
   [[nodiscard]] SteadyTime due() const { return last_ + options_.interval; }
   /// One commit of what has moved. What fails is put back, to be merged with what moves until the next commit. A
-  /// retryable failure is logged and is no error here.
-  [[nodiscard]] Result<void> commit();
+  /// retryable failure is logged and is no error here. `held_up`: batches wait for their writes, so that nothing has
+  /// moved is no success.
+  [[nodiscard]] Result<void> commit(bool held_up);
   /// Commits what has moved and makes it durable; tries again until `deadline`, once in any case. An error means that
   /// something acknowledged is not known to be committed (INV-2).
   [[nodiscard]] Result<void> commit_and_flush(SteadyTime deadline);
 
   [[nodiscard]] bool failing() const noexcept { return failing_; }
-  /// When a commit last succeeded, or the run began.
+  /// When a commit last succeeded, or was due while there was nothing to commit, or the run began.
   [[nodiscard]] SteadyTime succeeded() const noexcept { return succeeded_; }
   /// What this run has committed, by partition.
   [[nodiscard]] const std::map<PartitionId, Watermark>& committed() const noexcept { return committed_; }
 
  private:
-  [[nodiscard]] Result<void> commit_once();
+  [[nodiscard]] Result<void> commit_once(bool held_up);
   void idle_until(SteadyTime deadline);
 
   const Options options_;

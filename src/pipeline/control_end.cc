@@ -39,8 +39,8 @@ void ControlLoop::wind_down() {
   const std::size_t threads_left = pool_.quit(deadline + kQuitGrace);
   Result<void> closed = close_sinks(deadline);
   pump();
-  // A sink that could not close may not hold what it said it holds: the run before the last commit is kept, and read
-  // again.
+  // A sink that could not close may not hold all it said it holds. What was committed on the way stays committed; what
+  // has moved since is withheld, and read again.
   const SteadyTime last = std::max(deadline, clock_->now() + kCommitGrace);
   Result<void> committed = closed ? committer_.commit_and_flush(last) : Result<void>();
   if (auto said = guarded_call("the source's close", [&] { options_.source->close_by(last); }); !said) {

@@ -142,7 +142,7 @@ SteadyTime ControlLoop::serve_lanes(SteadyTime now) {
   options_.metrics.watermark_age_seconds.set(seconds(stalls_.longest()));
   // A lane that has come to its end commits at once, whatever the interval.
   if (newly_settled() || now >= committer_.due()) {
-    if (auto done = committer_.commit(); !done) board_->report("source", std::move(done).error());
+    if (auto done = committer_.commit(stalls_.held_up()); !done) board_->report("source", std::move(done).error());
   }
   Result<SteadyTime> look_again = back_pressure_.update(lanes_.all());
   if (!look_again) {

@@ -89,7 +89,9 @@ Result<Receipt> SinkLoop::write(SealedBatch& batch) {
 
 Result<Receipt> SinkLoop::try_once(SealedBatch& batch) {
   const SteadyTime begun = shared_->clock->now();
+  shared_->writing.fetch_add(1, memory_order_relaxed);
   Result<Receipt> written = guarded(shared_->name, [&] { return writer_->write(batch); });
+  shared_->writing.fetch_sub(1, memory_order_relaxed);
   const double took = seconds(shared_->clock->now() - begun);
   SinkMetrics& metrics = shared_->metrics;
   if (written) {

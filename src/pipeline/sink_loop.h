@@ -37,6 +37,7 @@ struct SinkShared {
   Clock* const clock;
   Random* random = &Random::system();
   std::shared_ptr<RunBoard> board;
+  Atomic<std::size_t> writing{0};  ///< calls of Writer::write under way
   SinkMetrics metrics;
   Logger log;
 

@@ -45,16 +45,17 @@ Result<std::unique_ptr<SinkPool>> SinkPool::open(Options options) {
   lane_options.policy = policy;
   lane_options.envelope = sink.envelope();
   lane_options.clock = &clock;
-  return std::unique_ptr<SinkPool>(
-      new SinkPool(std::move(options.name), std::move(shared), std::move(writers), std::move(lane_options)));
+  return std::unique_ptr<SinkPool>(new SinkPool(std::move(options.name), std::move(shared), std::move(writers),
+                                                std::move(lane_options), traits.writes_time_out));
 }
 
 SinkPool::SinkPool(std::string name, std::shared_ptr<SinkShared> shared, std::vector<std::shared_ptr<Writer>> writers,
-                   LaneSink::Options lane_options)
+                   LaneSink::Options lane_options, bool writes_time_out)
     : name_(std::move(name)),
       shared_(std::move(shared)),
       writers_(std::move(writers)),
-      lane_options_(std::move(lane_options)) {}
+      lane_options_(std::move(lane_options)),
+      writes_time_out_(writes_time_out) {}
 
 SinkPool::~SinkPool() {
   if (!closed_) std::ignore = close(shared_->clock->now());

@@ -36,6 +36,11 @@ class SinkPool {
   /// Lives as long as anybody uses the queue.
   [[nodiscard]] std::shared_ptr<void> keep_alive() const { return shared_; }
 
+  /// A write is under way that needs nobody else to end it when it gets nowhere.
+  [[nodiscard]] bool trusted_write() const noexcept {
+    return writes_time_out_ && shared_->writing.load(memory_order_relaxed) != 0;
+  }
+
   void post_depth() { shared_->metrics.queue_depth.set(static_cast<double>(shared_->queue.depth())); }
 
   /// Tries end at `deadline` from now on.
@@ -47,7 +52,7 @@ class SinkPool {
 
  private:
   SinkPool(std::string name, std::shared_ptr<SinkShared> shared, std::vector<std::shared_ptr<Writer>> writers,
-           LaneSink::Options lane_options);
+           LaneSink::Options lane_options, bool writes_time_out);
   [[nodiscard]] std::size_t join_workers(SteadyTime deadline);
   [[nodiscard]] Result<void> leave_workers_behind();
 
@@ -55,6 +60,7 @@ class SinkPool {
   const std::shared_ptr<SinkShared> shared_;
   const std::vector<std::shared_ptr<Writer>> writers_;
   const LaneSink::Options lane_options_;
+  const bool writes_time_out_;
   std::vector<AbandonableThread> workers_;
   bool closed_ = false;
 };

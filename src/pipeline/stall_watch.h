@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // StallWatch: finds a partition whose watermark does not move although nothing explains it. Explained is: a batch that
-// lies in a chunk which is still open (its age and size decide), a write that is being retried (its policy decides),
-// and a queue that moves while batches of the partition are in it or wait for room in it. Control thread.
+// lies in a chunk which is still open (its age and size decide), a write that is being retried (its policy decides) or
+// is under way in a sink that times its writes out, and a queue that moves; the last two while batches of the partition
+// are in that sink's queue or wait for room in it. Control thread.
 #pragma once
 
 #include <optional>
@@ -25,6 +26,8 @@ class StallWatch {
 
   /// The stall that has lasted longer than the limit, if any; a limit of 0 finds none.
   [[nodiscard]] std::optional<Error> look(std::span<LiveLane> lanes, SteadyTime now);
+  /// At the last look the watermark of a partition waited for a batch that lay in no open chunk.
+  [[nodiscard]] bool held_up() const noexcept { return held_up_; }
   /// How long the partition that waits longest has waited, as of the last look.
   [[nodiscard]] Duration longest() const noexcept { return longest_; }
 
@@ -37,6 +40,7 @@ class StallWatch {
   const RunBoard* const board_;
   const Duration limit_;
   Duration longest_{0};
+  bool held_up_ = false;
 };
 
 }  // namespace millrace

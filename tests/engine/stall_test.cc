@@ -53,6 +53,77 @@ TEST_F(StallTest, AWriteThatDoesNotReturnEndsTheRun) {
   EXPECT_NE(report.error->message().find("partition 0 (lane 0)"), std::string::npos) << why(report);
 }
 
+// A write that lasts longer than the limit is under way, and either gets somewhere or ends by itself.
+TEST_F(StallTest, ALongWriteOfASinkThatTimesItsWritesOutDoesNot) {
+  auto topic = filled(2, 30);
+  CaptureSinkOptions sink = small_chunks(10);
+  sink.traits.writes_time_out = true;
+  Pipeline pipeline(options);
+  pipeline.sink(CaptureSink::make(capture, sink)).chain_factory(LineChain::factory()).clock(clock);
+  capture->hold();
+  BackgroundRun run(pipeline, MemorySource::make(topic, source));
+  ASSERT_TRUE(capture->wait_for_held(1));
+  ASSERT_TRUE(pass(pipeline, seconds(400)));
+  EXPECT_EQ(pipeline.snapshot().phase, PipelineSnapshot::Phase::running);
+  capture->release();
+  ASSERT_TRUE(capture->wait_for_batches(6));
+  pipeline.stop_handle().request();
+  clock.advance(kControlPeriod);
+  const RunReport& report = run.join();
+  EXPECT_EQ(report.state, ExitState::stopped) << why(report);
+}
+
+// A batch that a chain does not let go of is found although another sink writes for as long.
+TEST_F(StallTest, ALongWriteExplainsOnlyWhatWaitsForIt) {
+  auto topic = filled(2, 10);
+  CaptureSinkOptions sink = small_chunks(10);
+  sink.traits.writes_time_out = true;
+  auto hung = std::make_shared<Capture>();
+  Pipeline pipeline(options);
+  pipeline.sink("long", CaptureSink::make(capture, sink)).sink("hung", CaptureSink::make(hung, small_chunks(10)));
+  pipeline.clock(clock).chain_factory([](const ChainContext& context) {
+    LineChainOptions chain;
+    chain.outputs = {context.partition == PartitionId(0) ? "long" : "hung"};
+    return LineChain::factory(chain)(context);
+  });
+  capture->hold();
+  hung->hold();
+  BackgroundRun run(pipeline, MemorySource::make(topic, source));
+  ASSERT_TRUE(capture->wait_for_held(1));
+  ASSERT_TRUE(hung->wait_for_held(1));
+  ASSERT_TRUE(pass(pipeline, seconds(125)));
+  EXPECT_NE(pipeline.snapshot().phase, PipelineSnapshot::Phase::running);
+  capture->release();
+  hung->release();
+  const RunReport& report = run.join();
+  ASSERT_TRUE(report.error);
+  EXPECT_EQ(report.error->code(), ErrorCode::stalled);
+  EXPECT_NE(report.error->message().find("partition 1 (lane 1)"), std::string::npos) << why(report);
+}
+
+// What /healthz looks at: the last commit grows old while a write holds the watermark up, and is renewed by the commit
+// that follows it.
+TEST_F(StallTest, TheLastCommitGrowsOldWhileAWriteHoldsTheWatermarkUp) {
+  auto topic = filled(1, 10);
+  Pipeline pipeline(options);
+  pipeline.sink(CaptureSink::make(capture, small_chunks(10))).chain_factory(LineChain::factory()).clock(clock);
+  capture->hold();
+  BackgroundRun run(pipeline, MemorySource::make(topic, source));
+  ASSERT_TRUE(capture->wait_for_held(1));
+  ASSERT_TRUE(pass(pipeline, seconds(100)));
+  EXPECT_GE(pipeline.snapshot().since_commit, seconds(99));
+  capture->release();
+  ASSERT_TRUE(eventually([&] {
+    clock.advance(kControlPeriod);
+    return topic->committed().contains(partition(0));
+  }));
+  ASSERT_TRUE(pass(pipeline, seconds(100)));
+  EXPECT_LE(pipeline.snapshot().since_commit, seconds(2));  // nothing is pending
+  pipeline.stop_handle().request();
+  clock.advance(kControlPeriod);
+  EXPECT_EQ(run.join().state, ExitState::stopped);
+}
+
 TEST_F(StallTest, AWriteThatIsRetriedDoesNot) {
   auto topic = filled(1, 30);
   capture->decide([](const SealedBatch&) { return Error::retryable(ErrorCode::unreachable, "connection refused"); });
@@ -86,6 +157,7 @@ TEST_F(StallTest, K05_AnOpenChunkDoesNotAndIsSealedByItsAge) {
   ASSERT_TRUE(pass(pipeline, seconds(299)));
   EXPECT_EQ(pipeline.snapshot().phase, PipelineSnapshot::Phase::running);
   EXPECT_TRUE(capture->batches().empty());
+  EXPECT_LE(pipeline.snapshot().since_commit, seconds(2));  // it waits for its age, not for a commit
   ASSERT_TRUE(pass(pipeline, seconds(2)));
   ASSERT_TRUE(capture->wait_for_batches(1));
   EXPECT_EQ(capture->batches().at(0).reason, SealReason::age);

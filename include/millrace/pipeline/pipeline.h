@@ -35,7 +35,7 @@ struct PipelineOptions {
   Duration checkpoint_interval = std::chrono::seconds(5);   ///< at least 100 ms
   std::size_t max_pending_batches = 4096;                   ///< per partition; a lane at the limit is not polled
   Duration stalled_fail_after = std::chrono::seconds(120);  ///< a watermark that does not move this long while batches
-                                                            ///< are pending and no write is being retried; 0: never
+                                                            ///< are pending and no write explains it; 0: never
 };
 
 /// A consistent-enough picture of a running pipeline, for progress, /status and /healthz.

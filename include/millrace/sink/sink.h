@@ -51,6 +51,9 @@ struct SinkTraits {
   std::size_t concurrency = 1;  ///< writers, each on an I/O thread of its own
   /// Batches of one partition are written one after the other, in order.
   bool ordered = true;
+  /// A write that gets nowhere ends with an error by itself, so one under way is trusted however long it lasts. Of
+  /// other sinks checkpoint.stalled_fail_after bounds a write too.
+  bool writes_time_out = false;
 };
 
 struct SinkContext {
