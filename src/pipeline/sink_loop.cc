@@ -14,19 +14,26 @@ namespace {
 // Counts a write as "being retried" from its first failure until it ends: a watermark that waits for it is not stalled.
 class RetryMark {
  public:
-  explicit RetryMark(RunBoard& board) : board_(&board) {}
+  explicit RetryMark(SinkShared& shared) : shared_(&shared) {}
   RetryMark(const RetryMark&) = delete;
   RetryMark& operator=(const RetryMark&) = delete;
   ~RetryMark() {
-    if (marked_ && board_->retrying.fetch_sub(1, memory_order_acq_rel) == 1) board_->set_write_error("");
+    if (!marked_) return;
+    RunBoard& board = *shared_->board;
+    if (board.retrying.fetch_sub(1, memory_order_acq_rel) == 1) board.set_write_error("");
+    shared_->end_retries();
   }
   void note(std::string text) {
-    if (!std::exchange(marked_, true)) board_->retrying.fetch_add(1, memory_order_acq_rel);
-    board_->set_write_error(std::move(text));
+    RunBoard& board = *shared_->board;
+    if (!std::exchange(marked_, true)) {
+      board.retrying.fetch_add(1, memory_order_acq_rel);
+      shared_->begin_retries();
+    }
+    board.set_write_error(std::move(text));
   }
 
  private:
-  RunBoard* board_;
+  SinkShared* shared_;
   bool marked_ = false;
 };
 
@@ -36,6 +43,24 @@ std::string describe(const SealedBatch& batch) {
 }
 
 }  // namespace
+
+void SinkShared::begin_retries() {
+  const MutexLock lock(mutex_);
+  ++retrying_;
+}
+
+void SinkShared::end_retries() {
+  const MutexLock lock(mutex_);
+  if (--retrying_ == 0) warned_.reset();
+}
+
+bool SinkShared::first_of_its_kind(ErrorCode kind) {
+  const MutexLock lock(mutex_);
+  const auto bit = static_cast<std::size_t>(kind);
+  const bool first = !warned_.test(bit);
+  warned_.set(bit);
+  return first;
+}
 
 void SinkShared::note_close(Result<void> closed) {
   if (closed) return;
@@ -72,7 +97,7 @@ void SinkLoop::write_and_settle(SinkQueue::Taken taken) {
 Result<Receipt> SinkLoop::write(SealedBatch& batch) {
   const RetryPolicy& policy = shared_->retry;
   Backoff backoff(policy.backoff, *shared_->random);
-  RetryMark mark(*shared_->board);
+  RetryMark mark(*shared_);
   for (int tries = 1;; ++tries) {
     Result<Receipt> written = try_once(batch);
     if (written || !written.error().is_retryable()) return written;
@@ -106,10 +131,12 @@ Result<Receipt> SinkLoop::try_once(SealedBatch& batch) {
 bool SinkLoop::wait_for_next_try(Backoff& backoff, const Error& error) {
   const Duration delay = backoff.next(error.retry_after());
   shared_->metrics.backoff_seconds.observe(seconds(delay));
-  shared_->log.warn("a write failed and is tried again", {{"sink", shared_->name},
-                                                          {"try", std::to_string(backoff.attempts())},
-                                                          {"wait", fmt::format("{:.3f}s", seconds(delay))},
-                                                          {"error", error.describe()}});
+  const LogLevel level = shared_->first_of_its_kind(error.code()) ? LogLevel::warn : LogLevel::debug;
+  shared_->log.log(level, "a write failed and is tried again",
+                   {{"sink", shared_->name},
+                    {"try", std::to_string(backoff.attempts())},
+                    {"wait", fmt::format("{:.3f}s", seconds(delay))},
+                    {"error", error.describe()}});
   if (!shared_->gate.wait(delay, error.retry_after().has_value())) return false;
   shared_->board->write_retries.fetch_add(1, memory_order_relaxed);
   shared_->metrics.retries.add();

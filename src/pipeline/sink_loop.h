@@ -3,6 +3,7 @@
 // its acks (INV-1). One per writer, on a thread of its own.
 #pragma once
 
+#include <bitset>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -41,6 +42,12 @@ struct SinkShared {
   SinkMetrics metrics;
   Logger log;
 
+  /// Around the tries of a write that has failed once.
+  void begin_retries();
+  void end_retries();
+  /// The first failure of its kind since no write of the sink was being retried.
+  [[nodiscard]] bool first_of_its_kind(ErrorCode kind);
+
   /// What closing a writer said; the first one stands.
   void note_close(Result<void> closed);
   [[nodiscard]] std::optional<Error> close_error() const;
@@ -48,6 +55,8 @@ struct SinkShared {
  private:
   mutable Mutex mutex_;
   std::optional<Error> close_error_ MILLRACE_GUARDED_BY(mutex_);
+  std::size_t retrying_ MILLRACE_GUARDED_BY(mutex_) = 0;
+  std::bitset<kErrorCodes> warned_ MILLRACE_GUARDED_BY(mutex_);
 };
 
 class SinkLoop {

@@ -21,10 +21,31 @@ using testing::CaptureSinkOptions;
 
 constexpr PartitionId kPartition{0};
 
+// "warn 503": level and error of each line. Thread-safe.
+class Lines final : public LogSink {
+ public:
+  void write(LogLevel level, std::string_view, std::string_view, std::initializer_list<LogField> fields) override {
+    const MutexLock lock(mutex_);
+    const std::string_view name = level == LogLevel::warn ? "warn" : level == LogLevel::debug ? "debug" : "other";
+    for (const LogField& field : fields) {
+      if (field.key == "error") lines_.push_back(std::string(name) + " " + field.value);
+    }
+  }
+  std::vector<std::string> take() {
+    const MutexLock lock(mutex_);
+    return std::exchange(lines_, {});
+  }
+
+ private:
+  Mutex mutex_;
+  std::vector<std::string> lines_ MILLRACE_GUARDED_BY(mutex_);
+};
+
 struct SinkPoolTest : ::testing::Test {
   testing::ManualClock clock;
   testing::SeededRandom random{7};
   std::shared_ptr<Capture> capture = std::make_shared<Capture>();
+  std::shared_ptr<Lines> log = std::make_shared<Lines>();
   std::shared_ptr<InflightBudget> budget = std::make_shared<InflightBudget>(1U << 20U);
   std::shared_ptr<RunBoard> board = std::make_shared<RunBoard>(std::make_shared<EventCount>(), Logger());
   Checkpointer checkpointer{Waker(board->control())};
@@ -37,6 +58,7 @@ struct SinkPoolTest : ::testing::Test {
     SinkContext context;
     context.clock = &clock;
     context.random = &random;
+    context.log = Logger(log, "sink out", LogLevel::debug);
     auto pool = SinkPool::open({"out", *CaptureSink::make(capture, std::move(options)), context, budget, board});
     EXPECT_TRUE(pool.has_value());
     return *std::move(pool);
@@ -118,6 +140,31 @@ TEST_F(SinkPoolTest, H01_RetryAfterIsHonoured) {
   EXPECT_EQ(capture->tries().size(), 1U);
   clock.advance(seconds(1));
   EXPECT_EQ(resolved(1), 0U);
+  EXPECT_TRUE(pool->close(clock.now()).has_value());
+}
+
+// Of an outage the first failure of each kind is said at warn, the others at debug; the next outage is said anew.
+TEST_F(SinkPoolTest, TheFirstRetryOfItsKindWarns) {
+  auto pool = open();
+  pool->start();
+  const auto outage = [&] {
+    const std::size_t tries = capture->tries().size();
+    capture->fail_next(2, Error::retryable(ErrorCode::throttled, "503"));
+    capture->fail_next(2, Error::retryable(ErrorCode::unreachable, "no route"));
+    capture->fail_next(1, Error::retryable(ErrorCode::throttled, "503"));
+    push(*pool);
+    for (std::size_t i = 1; i <= 5; ++i) {
+      ASSERT_TRUE(capture->wait_for_tries(tries + i));
+      clock.wait_for_sleepers(1);
+      clock.advance(seconds(60));
+    }
+    EXPECT_EQ(resolved(1), 0U);
+  };
+  const std::vector<std::string> said{"warn 503", "debug 503", "warn no route", "debug no route", "debug 503"};
+  outage();
+  EXPECT_EQ(log->take(), said);
+  outage();
+  EXPECT_EQ(log->take(), said);
   EXPECT_TRUE(pool->close(clock.now()).has_value());
 }
 
