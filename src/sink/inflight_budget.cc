@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sink/inflight_budget.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace millrace {
@@ -8,8 +9,19 @@ namespace millrace {
 bool InflightBudget::fits(std::size_t bytes, const Claimant& claimant) const {
   const std::size_t used = used_.load(memory_order_relaxed);
   const std::size_t room = limit_ > used ? limit_ - used : 0;
-  if (claim_ && claim_->claimant != claimant) return claim_->bytes <= room && bytes <= room - claim_->bytes;
-  return used == 0 || bytes <= room;
+  const bool behind_a_claim = claim_ && claim_->claimant != claimant;
+  if (idle(claimant.sink) && (!behind_a_claim || claim_->claimant.sink != claimant.sink)) return true;
+  if (behind_a_claim) return claim_->bytes <= room && bytes <= room - claim_->bytes;
+  return bytes <= room;
+}
+
+std::size_t& InflightBudget::in_flight(const void* sink) {
+  const auto found = std::ranges::find(in_flight_, sink, &std::pair<const void*, std::size_t>::first);
+  return found != in_flight_.end() ? found->second : in_flight_.emplace_back(sink, 0).second;
+}
+
+bool InflightBudget::idle(const void* sink) const {
+  return std::ranges::none_of(in_flight_, [&](const auto& one) { return one.first == sink && one.second != 0; });
 }
 
 bool InflightBudget::try_take(std::size_t bytes, Claimant claimant) {
@@ -22,6 +34,7 @@ bool InflightBudget::try_take(std::size_t bytes, Claimant claimant) {
     return false;
   }
   used_.store(used_.load(memory_order_relaxed) + bytes, memory_order_relaxed);
+  ++in_flight(claimant.sink);
   if (claimed) {
     claim_.reset();
     wake_refused();  // what was kept for the claim may leave room for the next
@@ -29,8 +42,9 @@ bool InflightBudget::try_take(std::size_t bytes, Claimant claimant) {
   return true;
 }
 
-void InflightBudget::give_back(std::size_t bytes) {
+void InflightBudget::give_back(std::size_t bytes, const void* sink) {
   const MutexLock lock(mutex_);
+  --in_flight(sink);
   used_.store(used_.load(memory_order_relaxed) - bytes, memory_order_relaxed);
   wake_refused();
 }

@@ -61,7 +61,7 @@ void SinkQueue::finish(Taken taken) {
       free_.push_back(std::move(buffer));
     }
   }
-  budget_->give_back(taken.cost);
+  budget_->give_back(taken.cost, this);
 }
 
 void SinkQueue::close() {
@@ -84,7 +84,7 @@ std::size_t SinkQueue::discard() {
       shard.clear();
     }
   }
-  for (const Taken& taken : discarded) budget_->give_back(taken.cost);
+  for (const Taken& taken : discarded) budget_->give_back(taken.cost, this);
   return discarded.size();
 }
 

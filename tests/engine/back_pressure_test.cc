@@ -8,6 +8,15 @@
 namespace millrace::testing {
 namespace {
 
+// Partition 0 goes to one sink, the others to another.
+ChainFactory zero_and_others(std::string zero, std::string others) {
+  return [zero = std::move(zero), others = std::move(others)](const ChainContext& context) {
+    LineChainOptions chain;
+    chain.outputs = {context.partition == PartitionId(0) ? zero : others};
+    return LineChain::factory(chain)(context);
+  };
+}
+
 struct BackPressureTest : ::testing::Test {
   std::shared_ptr<Capture> capture = std::make_shared<Capture>();
   MemorySourceOptions source;
@@ -115,11 +124,7 @@ TEST_F(BackPressureTest, INV3_AcksDoNotWaitBehindData) {
   Pipeline pipeline(options);
   pipeline.sink("fast", CaptureSink::make(capture, small_chunks(10)));
   pipeline.sink("slow", CaptureSink::make(slow, small_chunks(10)));
-  pipeline.chain_factory([](const ChainContext& context) {
-    LineChainOptions chain;
-    chain.outputs = {context.partition == PartitionId(0) ? "fast" : "slow"};
-    return LineChain::factory(chain)(context);
-  });
+  pipeline.chain_factory(zero_and_others("fast", "slow"));
   capture->hold();
   slow->hold();
   BackgroundRun run(pipeline, MemorySource::make(topic, source));
@@ -138,6 +143,32 @@ TEST_F(BackPressureTest, INV3_AcksDoNotWaitBehindData) {
   EXPECT_EQ(run.join().state, ExitState::stopped);
 }
 
+// A sink that hangs and holds all the room there is does not keep another from writing, one batch after another.
+TEST_F(BackPressureTest, INV7_EachSinkHasRoomForABatch) {
+  auto topic = std::make_shared<MemoryTopic>(2);
+  source.bounded = false;
+  auto slow = std::make_shared<Capture>();
+  PipelineOptions options = quick();
+  options.max_inflight_bytes = 8 * (512 + 100);
+  Pipeline pipeline(options);
+  pipeline.sink("fast", CaptureSink::make(capture, small_chunks(10)));
+  pipeline.sink("slow", CaptureSink::make(slow, small_chunks(10)));
+  pipeline.chain_factory(zero_and_others("fast", "slow"));
+  slow->hold();
+  BackgroundRun run(pipeline, MemorySource::make(topic, source));
+  for (std::size_t i = 0; i < 1000; ++i) topic->append(partition(1), payload_of(1, i));
+  ASSERT_TRUE(eventually([&] { return pipeline.snapshot().lanes_blocked == 1; }));
+  for (std::size_t i = 0; i < 200; ++i) topic->append(partition(0), payload_of(0, i));
+  EXPECT_TRUE(eventually([&] {
+    const auto committed = topic->committed();
+    return committed.contains(partition(0)) && committed.at(partition(0)) == Watermark(200);
+  }));
+  EXPECT_LE(pipeline.snapshot().inflight_bytes, options.max_inflight_bytes + 2 * (512 + 100));
+  slow->release();
+  pipeline.stop_handle().request();
+  EXPECT_EQ(run.join().state, ExitState::stopped);
+}
+
 // max_pending_batches is a hard ceiling per partition; siblings go on, and it opens again as soon as acks are settled.
 TEST_F(BackPressureTest, INV7_PendingBatchesHaveACeiling) {
   auto topic = filled(2, 400);
@@ -149,11 +180,7 @@ TEST_F(BackPressureTest, INV7_PendingBatchesHaveACeiling) {
   Pipeline pipeline(options);
   pipeline.sink("free", CaptureSink::make(capture, small_chunks(1)));
   pipeline.sink("held", CaptureSink::make(held, small_chunks(1)));
-  pipeline.chain_factory([](const ChainContext& context) {
-    LineChainOptions chain;
-    chain.outputs = {context.partition == PartitionId(0) ? "free" : "held"};
-    return LineChain::factory(chain)(context);
-  });
+  pipeline.chain_factory(zero_and_others("free", "held"));
   held->hold();
   BackgroundRun run(pipeline, MemorySource::make(topic, source));
   ASSERT_TRUE(capture->wait_for_batches(400));  // the sibling is not held up
