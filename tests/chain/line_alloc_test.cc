@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Goal: from the bytes of an object to the sealed chunk a record costs no allocation (INV-8): framing, batch and ack,
 // decoding, operators, encoding, sealing, and the acks on their way back. Method: one lane reads plain and gzip objects
-// of one chunk and of ten, warm, with every allocation of the program counted; a batch may cost a few, a record none.
+// of one chunk and of ten, warm, with every allocation of the program counted; a chunk may cost a few, a batch and a
+// record none.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "formats/ndjson/framer.h"
+#include "millrace/base/borrow.h"
 #include "millrace/checkpoint/checkpointer.h"
 #include "millrace/decode/json.h"
 #include "millrace/encode/encode.h"
@@ -26,6 +28,11 @@ namespace {
 constexpr PartitionId kPartition{3};
 constexpr std::size_t kLinesPerChunk = 2000;
 constexpr std::size_t kLineBytes = 100;
+#if defined(MILLRACE_ASAN)
+constexpr bool kSanitized = true;
+#else
+constexpr bool kSanitized = false;
+#endif
 
 struct Reading {
   std::uint64_t n = 0;
@@ -159,9 +166,12 @@ void expect_no_allocation_per_record(Plan plan, std::size_t line_bytes) {
     EXPECT_EQ(lane.queue.bytes, kLinesPerChunk / 2 * line_bytes);
     const std::size_t of_ten = lane.read(large, decompressor);
     EXPECT_EQ(lane.queue.chunks, 10U);
-    // A batch of some five hundred records may cost a few, for the list of a chunk's acks; a record none.
+    // A chunk costs the list of its acks, which grows to five, and a place in the queue. A batch or a record costs
+    // none; but that sanitized builds take a decoded window from its reader after each batch, to see who still looks at
+    // it.
     EXPECT_LT(lane.batches, 60U);
-    EXPECT_LE(of_ten, 3 * lane.batches);
+    const std::size_t windows = kSanitized && decompressor != nullptr ? lane.batches : 0;
+    EXPECT_LE(of_ten, 5 * lane.queue.chunks + windows);
     EXPECT_LE(of_one, of_ten / 5);
     EXPECT_EQ(lane.watermark(), lane.records);
   }
