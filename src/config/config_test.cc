@@ -132,7 +132,8 @@ TEST(ConfigRefuses, AnchorsAliasesMergeKeysTagsAndDocuments) {
             "p.yaml:1:4: anchors ('&name') are not supported; write the value where it is used\n"
             "p.yaml:2:4: aliases ('*name') are not supported; write the value out, or use a ${VARIABLE}");
   EXPECT_NE(refused("a:\n  <<: {b: 1}\n").find("p.yaml:2:3: merge keys ('<<') are not supported"), std::string::npos);
-  EXPECT_EQ(refused("a: !!int 3\n"), "p.yaml:1:4: tags ('tag:yaml.org,2002:int') are not supported; leave it out");
+  EXPECT_EQ(refused("a: !!int 3\n"), "p.yaml:1:4: tags ('!name') are not supported; leave it out");
+  EXPECT_EQ(refused("a: !SEKRET x\n"), "p.yaml:1:4: tags ('!name') are not supported; leave it out");
   EXPECT_EQ(refused("a: 1\n---\nb: 2\n"), "p.yaml:2:1: a second document begins here; one file is one pipeline");
   EXPECT_EQ(refused("? [a, b]\n: 1\n"), "p.yaml:1:3: a list or a section cannot be a key");
   EXPECT_EQ(refused(": 1\n"), "p.yaml:1:1: a key is missing in front of this ':'");
@@ -208,6 +209,13 @@ TEST(ConfigToYaml, SecretsAreWrittenAsTheVariableTheyCameFromOrHidden) {
   const Config config = parsed("a: {key: ${KEY}, other: plain, id: x}\n", {{"KEY", "hunter2"}});
   const std::string yaml = config.to_yaml([](std::string_view path) { return path == "a.key" || path == "a.other"; });
   EXPECT_EQ(yaml, "a:\n  key: \"${KEY}\"\n  other: \"***\"\n  id: x\n");
+}
+
+TEST(ConfigToYaml, NeitherTheDefaultOfASecretNorTextBesideItIsShown) {
+  const Config config =
+      parsed("a: ${NOPE:-SEKRET}\nb: SEK${KEY}RET\nc: ${KEY:?SEKRET}\nd: ${KEY}${KEY:-SEKRET}\n", {{"KEY", "hunter2"}});
+  EXPECT_EQ(config.to_yaml([](std::string_view) { return true; }),
+            "a: \"${NOPE}\"\nb: \"***\"\nc: \"${KEY}\"\nd: \"${KEY}${KEY}\"\n");
 }
 
 TEST(ConfigToYaml, IsReadBackAsTheSameTree) {

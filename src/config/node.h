@@ -30,7 +30,7 @@ struct ConfigSection::Element {
   ConfigPlace place;
   std::optional<ConfigPlace> key_place;
   std::string text;
-  std::string expression;  ///< a scalar with variables as it was written; empty when there were none
+  std::string expression;  ///< a scalar of variables only: "${NAME}", without defaults; else empty
   bool quoted = false;
   std::vector<Entry> entries;                   ///< of a mapping, in file order
   std::vector<std::shared_ptr<Element>> items;  ///< of a sequence

@@ -81,14 +81,16 @@ std::size_t SourceText::mark_variable(std::size_t at, const Config::Environment&
     marked_ += "${";
     return at + 2;
   }
-  variable.expression = text_.substr(at, end + 1 - at);
-  auto value = resolve_variable(std::string_view(variable.expression).substr(2, end - at - 2), environment);
+  const std::string written = text_.substr(at, end + 1 - at);
+  // Without its default, which may be the secret itself.
+  variable.expression = written.substr(0, written.find_first_of(":}")) + "}";
+  auto value = resolve_variable(std::string_view(written).substr(2, end - at - 2), environment);
   if (value) {
     variable.value = *std::move(value);
   } else {
     variable.problem = value.error().message();
   }
-  append_edit(fmt::format("{}{}z", marker_, variables_.size()), at, variable.expression.size());
+  append_edit(fmt::format("{}{}z", marker_, variables_.size()), at, written.size());
   variables_.push_back(std::move(variable));
   return end + 1;
 }
@@ -174,14 +176,18 @@ std::optional<std::size_t> SourceText::variable_at(std::string_view scalar, std:
 
 SourceText::Filled SourceText::fill(std::string_view scalar, ConfigProblems& problems) const {
   Filled filled;
+  bool only_variables = true;
   const auto keep = [&](std::string_view text) {
     filled.text += text;
-    for (const char c : text) filled.expression += c == '$' ? "$$" : std::string(1, c);
+    only_variables = only_variables && text.empty();
   };
   for (std::size_t at = 0;;) {
     const std::size_t found = scalar.find(marker_, at);
     keep(scalar.substr(at, found - at));
-    if (found == std::string_view::npos) return filled;
+    if (found == std::string_view::npos) {
+      if (!only_variables) filled.expression.clear();
+      return filled;
+    }
     at = found + marker_.size();
     if (const auto index = variable_at(scalar, at)) {
       const Variable& variable = variables_[*index];

@@ -34,14 +34,14 @@ class SourceText {
   [[nodiscard]] bool has_marker(std::string_view scalar) const { return scalar.find(marker_) != scalar.npos; }
   struct Filled {
     std::string text;        ///< with the variables' values
-    std::string expression;  ///< as written
+    std::string expression;  ///< "${NAME}"; empty when other text stands beside, which may be a part of a secret
   };
   /// Replaces the markers of a scalar; variables that have no value are problems.
   [[nodiscard]] Filled fill(std::string_view scalar, ConfigProblems& problems) const;
 
  private:
   struct Variable {
-    std::string expression;  ///< "${NAME:-default}"
+    std::string expression;  ///< "${NAME}", without its default
     ConfigPlace place;
     std::string value;
     std::string problem;  ///< why it has no value; told only where it is used

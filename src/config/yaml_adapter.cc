@@ -98,7 +98,7 @@ class TreeBuilder final : public YAML::EventHandler {
   void refuse_extras(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor) {
     if (anchor != 0) problem(mark, "anchors ('&name') are not supported; write the value where it is used");
     if (!tag.empty() && tag != "?" && tag != "!") {
-      problem(mark, fmt::format("tags ('{}') are not supported; leave it out", printable(tag)));
+      problem(mark, "tags ('!name') are not supported; leave it out");
     }
   }
   std::shared_ptr<Node> make(Kind kind, const YAML::Mark& mark) {

@@ -78,6 +78,49 @@ TEST(S3StoreTransport, AProxyGetsTheRequestsUnlessTheHostIsExcluded) {
   EXPECT_TRUE(f.store->list({.prefix = "in/"}));
 }
 
+TEST(S3StoreTransport, AProxyThatFailsIsBlamedAndItsPasswordIsNotTold) {
+  // Port 1 answers to nobody; an unknown name; a password that the proxy repeats.
+  for (const char* url : {"http://me:SEKRET@127.0.0.1:1", "http://me:SEKRET@SEKRET.invalid:1"}) {
+    Fixture f;
+    S3Options options = testing::options_for(*f.server);
+    options.proxy_url = url;
+    f.open(options);
+    const Error error = f.store->list({}).error();
+    EXPECT_EQ(error.code(), ErrorCode::unreachable);
+    EXPECT_NE(error.message().find("check store.proxy_url"), std::string::npos) << error.describe();
+    EXPECT_EQ(error.describe().find("SEKRET"), std::string::npos) << error.describe();
+    EXPECT_EQ(f.log->text().find("SEKRET"), std::string::npos) << f.log->text();
+  }
+}
+
+TEST(S3StoreTransport, AServerThatRepeatsProxyAndAccessKeyIsNotQuoted) {
+  const auto proxy = *millrace::testing::HttpListener::start({}, [](const millrace::testing::HttpRequest& request) {
+    millrace::testing::HttpAnswer answer;
+    answer.status = 403;
+    answer.set_body("<Error><Code>AccessDenied</Code><Message>SEK%52ET SEKRET AKIDHIDDEN " +
+                    std::string(request.header("authorization")) + "</Message></Error>");
+    return answer;
+  });
+  Fixture f;
+  S3Options options = testing::options_for(*f.server);
+  options.keys->access_key_id = "AKIDHIDDEN";
+  options.proxy_url = "http://me:SEK%52ET@" + proxy->endpoint().substr(7);
+  f.open(options);
+  const std::string said = f.store->list({}).error().describe();
+  EXPECT_NE(said.find("AccessDenied"), std::string::npos) << said;
+  for (const char* secret : {"SEKRET", "SEK%52ET", "AKIDHIDDEN"})
+    EXPECT_EQ(said.find(secret), std::string::npos) << said;
+}
+
+TEST(S3StoreTransport, ABadProxyOpensNoStore) {
+  Fixture f;
+  S3Options options = testing::options_for(*f.server);
+  options.proxy_url = "bogus://user:SEKRET@h:99999";
+  const auto store = make_store(options, {});
+  ASSERT_FALSE(store);
+  EXPECT_EQ(store.error().message().find("SEKRET"), std::string::npos);
+}
+
 TEST(S3StoreTransport, TheUserAgentIsTold) {
   Fixture f;
   EXPECT_TRUE(f.store->list({}));

@@ -39,7 +39,9 @@ void prepare_curl() {
 }
 
 CurlTransfer::CurlTransfer(const HttpLoopOptions& options)
-    : easy_(curl_easy_init()), connect_timeout_(options.connect_timeout) {
+    : easy_(curl_easy_init()),
+      connect_timeout_(options.connect_timeout),
+      proxied_(!options.proxy_url.empty() && options.proxy_excludes.empty()) {
   MILLRACE_CHECK(easy_ != nullptr, "libcurl gave no handle: out of memory");
   CURL* easy = easy_;
   curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1);
@@ -177,17 +179,20 @@ int CurlTransfer::on_seek(void* self, std::int64_t offset, int origin) {
   return CURL_SEEKFUNC_OK;
 }
 
+bool CurlTransfer::proxy_text() const { return std::string_view(error_).starts_with("Unsupported proxy"); }
+
 TransportFailure CurlTransfer::failure_of(int result) const {
   if (refused_) return TransportFailure::stopped_by_sink;
   switch (static_cast<CURLcode>(result)) {
     case CURLE_OK:
       return TransportFailure::none;
-    case CURLE_COULDNT_RESOLVE_HOST:
     case CURLE_COULDNT_RESOLVE_PROXY:
+    case CURLE_PROXY:
+      return TransportFailure::proxy;
+    case CURLE_COULDNT_RESOLVE_HOST:
       return TransportFailure::resolve;
     case CURLE_COULDNT_CONNECT:
-    case CURLE_PROXY:
-      return TransportFailure::connect;
+      return proxied_ || proxy_text() ? TransportFailure::proxy : TransportFailure::connect;
     case CURLE_SSL_CONNECT_ERROR:
       return TransportFailure::handshake;
     case CURLE_PEER_FAILED_VERIFICATION:
@@ -217,6 +222,7 @@ TransportFailure CurlTransfer::failure_of(int result) const {
   curl_easy_getinfo(easy_, CURLINFO_TOTAL_TIME_T, &total);
   const auto timeout = request_.timeout ? std::chrono::ceil<std::chrono::milliseconds>(*request_.timeout).count() : 0;
   if (request_.timeout && total / 1000 >= timeout) return TransportFailure::request_timeout;
+  if (ready == 0 && proxied_) return TransportFailure::proxy;
   return ready == 0 ? TransportFailure::connect_timeout : TransportFailure::no_progress;
 }
 
@@ -225,7 +231,9 @@ HttpOutcome CurlTransfer::outcome(int result) {
   outcome.failure = failure_of(result);
   if (outcome.failure == TransportFailure::none && !head_told_) outcome.failure = TransportFailure::not_http;
   if (outcome.failure != TransportFailure::none) {
-    outcome.detail = error_[0] != '\0' ? error_ : curl_easy_strerror(static_cast<CURLcode>(result));
+    // Of a proxy libcurl quotes what it could not read, be it a password; also of one from the environment.
+    const bool quotes = result == CURLE_COULDNT_RESOLVE_PROXY || proxy_text();
+    outcome.detail = error_[0] != '\0' && !quotes ? error_ : curl_easy_strerror(static_cast<CURLcode>(result));
   }
   long connects = 0;
   curl_easy_getinfo(easy_, CURLINFO_NUM_CONNECTS, &connects);

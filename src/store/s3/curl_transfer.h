@@ -36,12 +36,14 @@ class CurlTransfer {
   static std::size_t on_read(char* to, std::size_t size, std::size_t count, void* self);
   static int on_seek(void* self, std::int64_t offset, int origin);
   bool take_header_line(std::string_view line);
+  [[nodiscard]] bool proxy_text() const;
   [[nodiscard]] TransportFailure failure_of(int result) const;
 
   void* easy_;
   void* header_list_ = nullptr;  // a curl_slist*
   char error_[256] = {};
   const Duration connect_timeout_;
+  const bool proxied_;  // each request goes through the proxy of the options
   std::uint64_t id_ = 0;
   HttpRequest request_;
   std::size_t body_sent_ = 0;

@@ -84,6 +84,8 @@ Meaning by_status(int status) {
       return {kFatal, ErrorCode::permission_denied, "check the credentials and the policy"};
     case 404:
       return {kFatal, ErrorCode::not_found, ""};
+    case 407:
+      return {kFatal, ErrorCode::credentials, "the proxy wants a user and a password; check store.proxy_url"};
     case 408:
       return {kRetry, ErrorCode::timeout, ""};
     case 409:
@@ -129,6 +131,8 @@ Meaning meaning_of(TransportFailure failure) {
       return {kRetry, ErrorCode::unreachable, "check store.endpoint and the name server"};
     case TransportFailure::connect:
       return {kRetry, ErrorCode::unreachable, "check store.endpoint and that it is up"};
+    case TransportFailure::proxy:
+      return {kRetry, ErrorCode::unreachable, "check store.proxy_url and that the proxy is up"};
     case TransportFailure::handshake:
       return {kRetry, ErrorCode::unreachable, ""};
     case TransportFailure::certificate:

@@ -41,6 +41,7 @@ enum class TransportFailure {
   none,
   resolve,      ///< the host name has no address
   connect,      ///< refused or not reachable
+  proxy,        ///< the proxy has no address, is not reachable, or refuses the tunnel
   handshake,    ///< of TLS; may pass
   certificate,  ///< not trusted, or for another host
   connect_timeout,

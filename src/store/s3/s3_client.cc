@@ -16,6 +16,7 @@ namespace millrace::s3 {
 namespace {
 
 constexpr std::size_t kErrorBodyLimit = 64U << 10U;
+constexpr std::string_view kHidden = "***";
 
 bool success(int status) { return status >= 200 && status < 300; }
 
@@ -145,6 +146,7 @@ void S3Client::ended(CallId id, HttpOutcome outcome) {
     call->fresh_connection = true;
     return attempt(*call);
   }
+  hide_secrets(outcome.detail);
   finish(*call, fail(error_of(outcome, call->request.doing, options_.endpoint.to_string())));
 }
 
@@ -256,12 +258,15 @@ void S3Client::cancel_all() {
 }
 
 void S3Client::hide_secrets(std::string& text) const {
+  const auto hide = [&text](std::string_view secret) {
+    if (secret.empty()) return;
+    for (auto at = text.find(secret); at != text.npos; at = text.find(secret, at + kHidden.size()))
+      text.replace(at, secret.size(), kHidden);
+  };
+  for (const std::string& secret : options_.secrets) hide(secret);
   if (!in_use_) return;
-  for (const std::string& secret : {in_use_->secret_access_key, in_use_->session_token}) {
-    if (secret.empty()) continue;
-    for (auto at = text.find(secret); at != text.npos; at = text.find(secret, at))
-      text.replace(at, secret.size(), "***");
-  }
+  for (const auto* secret : {&in_use_->secret_access_key, &in_use_->session_token, &in_use_->access_key_id})
+    hide(*secret);
 }
 
 }  // namespace millrace::s3

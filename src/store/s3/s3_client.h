@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "millrace/base/log.h"
 #include "millrace/base/result.h"
@@ -41,6 +42,7 @@ class S3Client {
     Endpoint endpoint;
     std::string region;
     bool requester_pays = false;
+    std::vector<std::string> secrets;  ///< beside the credentials: shown in no message; longest first
   };
   using CallId = std::uint64_t;
   using Done = std::move_only_function<void(Result<HttpHead>)>;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "store/s3/endpoint.h"
+#include "store/s3/proxy_url.h"
 
 namespace millrace::s3 {
 
@@ -80,6 +81,7 @@ Result<void> check_s3_options(std::string_view bucket, const StoreOptions& optio
   const S3Options read = read_s3_options(bucket, options, [&](const char* name) {
     return std::string_view(name) == "AWS_REGION" ? std::string("us-east-1") : environment(name);
   });
+  MILLRACE_TRY(check_proxy_url(read.proxy_url));
   MILLRACE_TRY(
       Endpoint::make({read.bucket, read.region, read.endpoint, read.allow_http, read.virtual_hosted, read.path_style}));
   return {};

@@ -49,7 +49,8 @@ using Environment = std::function<std::string(const char*)>;
 [[nodiscard]] S3Options read_s3_options(std::string_view bucket, const StoreOptions& options,
                                         const Environment& environment);
 
-/// What only bucket, options and environment together can get wrong: the endpoint, and the bucket's place in its url.
+/// What only bucket, options and environment together can get wrong: the endpoint, the proxy, and the bucket's place in
+/// its url.
 [[nodiscard]] Result<void> check_s3_options(std::string_view bucket, const StoreOptions& options,
                                             const Environment& environment);
 

@@ -137,6 +137,13 @@ TEST(S3Options, TheEndpointIsJudgedWithoutAStore) {
             std::string::npos);
 }
 
+TEST(S3Options, AProxyThatCannotBeUsedIsRefusedWithoutAStore) {
+  EXPECT_EQ(checked("bucket", {{"proxy_url", "http://user:pass@proxy:3128"}}), "ok");
+  const std::string refused = checked("bucket", {{"proxy_url", "bogus://user:SEKRET@h:99999"}});
+  EXPECT_NE(refused.find("store.proxy_url"), std::string::npos);
+  EXPECT_EQ(refused.find("SEKRET"), std::string::npos) << refused;
+}
+
 TEST(S3Options, OneServerHasOneSpelling) {
   const auto server = [](const std::string& endpoint, const Map& environment = {}) {
     const auto options = StoreOptions::parse(endpoint.empty() ? Map{} : Map{{"endpoint", endpoint}});

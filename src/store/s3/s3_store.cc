@@ -12,6 +12,7 @@
 #include "store/s3/answer_sink.h"
 #include "store/s3/aws_chain.h"
 #include "store/s3/http_date.h"
+#include "store/s3/proxy_url.h"
 #include "store/s3/s3_client.h"
 #include "store/s3/signer.h"
 #include "store/s3/uri_encoding.h"
@@ -132,9 +133,10 @@ S3Store::S3Store(const S3Options& options, const StoreContext& context, Endpoint
   if (!options.skip_signature) {
     source = options.keys ? make_static_credentials(*options.keys) : make_aws_chain(options.chain);
   }
-  client_ =
-      std::make_unique<S3Client>(*loop_, S3Client::Options{std::move(endpoint), options.region, options.requester_pays},
-                                 std::move(source), *context.clock, context.log.named("s3"));
+  client_ = std::make_unique<S3Client>(*loop_,
+                                       S3Client::Options{std::move(endpoint), options.region, options.requester_pays,
+                                                         secrets_of_proxy(options.proxy_url)},
+                                       std::move(source), *context.clock, context.log.named("s3"));
 }
 
 S3Store::~S3Store() {
@@ -328,6 +330,7 @@ HttpLoopOptions loop_options(const S3Options& options, const Endpoint& endpoint)
 
 Result<std::shared_ptr<ObjectStore>> make_store(const S3Options& options, const StoreContext& context) {
   if (options.bucket.empty()) return fail(Error::config("s3://: a url names its bucket: s3://bucket/prefix"));
+  MILLRACE_TRY(check_proxy_url(options.proxy_url));
   MILLRACE_ASSIGN(Endpoint endpoint, Endpoint::make({options.bucket, options.region, options.endpoint,
                                                      options.allow_http, options.virtual_hosted, options.path_style}));
   MILLRACE_ASSIGN(auto loop, HttpLoop::start(loop_options(options, endpoint)));
