@@ -1,19 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millrace/base/sync.h"
 
-#include <pthread.h>
-
 #include <utility>
 
 #include "millrace/base/time.h"
 
 namespace millrace {
-
-Thread::Thread(std::string name, std::function<void()> body)
-    : thread_([name = std::move(name), body = std::move(body)] {
-        pthread_setname_np(pthread_self(), name.substr(0, 15).c_str());
-        body();
-      }) {}
 
 Thread& Thread::operator=(Thread&& other) noexcept {
   if (thread_.joinable()) thread_.join();

@@ -2,6 +2,7 @@
 #include "millrace/base/sync.h"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include "millrace/base/time.h"
 
@@ -51,6 +52,18 @@ TEST(EventCount, ASignalBeforeTheSleepIsSeen) {
 TEST(EventCount, TheDeadlineEndsTheSleep) {
   EventCount event;
   EXPECT_FALSE(event.wait_until(event.ticket(), Clock::real(), Clock::real().now() + std::chrono::milliseconds(1)));
+}
+
+// Whoever starts several threads must not be left with half of them, waiting for ever.
+TEST(ThreadDeathTest, AThreadThatTheSystemRefusesEndsTheProcess) {
+  const auto refused = [] {
+    pthread_attr_t beyond_memory;
+    pthread_attr_init(&beyond_memory);
+    pthread_attr_setstacksize(&beyond_memory, std::size_t{1} << 47U);
+    pthread_setattr_default_np(&beyond_memory);
+    const Thread thread("file-read", [] {});
+  };
+  EXPECT_EXIT(refused(), ::testing::ExitedWithCode(1), "refuses the thread 'file-read'.*ulimit -u");
 }
 
 }  // namespace
