@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <string>
@@ -58,6 +59,7 @@ class TlsServer {
  public:
   explicit TlsServer(const std::string& alternative_name)
       : key_(EVP_EC_gen("P-256")), certificate_(certificate_for(key_.get(), alternative_name)) {
+    std::signal(SIGPIPE, SIG_IGN);  // OpenSSL writes to clients that have hung up
     context_ = SSL_CTX_new(TLS_server_method());
     SSL_CTX_use_certificate(context_, certificate_.get());
     SSL_CTX_use_PrivateKey(context_, key_.get());
