@@ -45,6 +45,7 @@ class ObjectSink final : public Sink {
                                                         .retry = options_.retry,
                                                         .clock = context.clock,
                                                         .random = context.random,
+                                                        .stop_requested = context.stop_requested,
                                                         .log = context.log}));
       upload->conditions.store(conditions);
     }

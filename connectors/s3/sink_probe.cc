@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <tuple>
 #include <utility>
 
 #include "connectors/s3/content_match.h"
+#include "connectors/s3/stop_signal.h"
 #include "millrace/base/backoff.h"
 #include "millrace/base/printable.h"
 #include "millrace/base/sync.h"
@@ -17,16 +19,45 @@ namespace {
 constexpr std::string_view kBody = "millrace was here; this object may be removed\n";
 constexpr int kRounds = 5;  ///< before the store, rather than another run that probes too, is blamed
 constexpr BackoffOptions kBetweenRounds{std::chrono::milliseconds(20), std::chrono::milliseconds(500), 2.0};
+constexpr Duration kLook = std::chrono::milliseconds(50);
 
-void wait(Clock& clock, Duration duration) {
-  Mutex mutex;
-  CondVar nobody;
-  const SteadyTime until = clock.now() + duration;
-  const MutexLock lock(mutex);
-  while (clock.now() < until) clock.wait_until(nobody, mutex, until);
-}
+/// Looks whether the run is asked to stop while the probe waits for a silent store, and ends its calls then.
+class StopWatch {
+ public:
+  explicit StopWatch(const Probe& probe) {
+    if (!probe.stop_requested) return;
+    thread_ = Thread("mr-probe-stop", [this, &probe] {
+      while (!probe.stop_requested()) {
+        if (ended_.wait(Clock::real(), kLook)) return;
+      }
+      stop_.request();
+      probe.store->cancel_all();
+    });
+  }
+  ~StopWatch() { std::ignore = end(); }
+  StopWatch(const StopWatch&) = delete;
+  StopWatch& operator=(const StopWatch&) = delete;
+  [[nodiscard]] s3_source::StopSignal& stop() { return stop_; }
+  /// Looks no longer. True when the stop came before.
+  [[nodiscard]] bool end() {
+    ended_.request();
+    thread_.join();
+    return stop_.requested();
+  }
 
-Result<PutResult> put_with_retries(const Probe& probe, PutCondition condition) {
+ private:
+  s3_source::StopSignal stop_;
+  s3_source::StopSignal ended_;
+  Thread thread_;  // last: it uses the above
+};
+
+struct Run : Probe {
+  s3_source::StopSignal* stop = nullptr;
+};
+
+Error stopped() { return Error::fatal(ErrorCode::cancelled, "the run was asked to stop"); }
+
+Result<PutResult> put_with_retries(const Run& probe, PutCondition condition) {
   Backoff backoff(probe.retry.backoff, *probe.random);
   for (int attempt = 1;; ++attempt) {
     auto put =
@@ -35,13 +66,13 @@ Result<PutResult> put_with_retries(const Probe& probe, PutCondition condition) {
     const Duration delay = backoff.next(put.error().retry_after());
     probe.log.warn("the probe of the sink failed; trying again",
                    {{"key", printable_key(probe.name)}, {"error", put.error().message()}});
-    wait(*probe.clock, delay);
+    if (probe.stop->wait(*probe.clock, delay)) return fail(stopped());
   }
 }
 
 bool refused(const Result<PutResult>& put) { return !put && put.error().code() == ErrorCode::precondition_failed; }
 
-void warn_of(const Probe& probe, std::string_view what) {
+void warn_of(const Run& probe, std::string_view what) {
   probe.log.warn(fmt::format("{}; each key is looked at before it is written, so only one run may write here", what),
                  {{"key", printable_key(probe.name)}});
 }
@@ -49,7 +80,7 @@ void warn_of(const Probe& probe, std::string_view what) {
 enum class Seen { ours, nothing, hidden };
 
 /// What lies at the probe's key. A real object there is refused: a probe must not touch it.
-Result<Seen> look(const Probe& probe) {
+Result<Seen> look(const Run& probe) {
   const auto found = match_content(*probe.store, probe.key, kBody);
   if (!found) return Seen::hidden;  // looking needs rights that a sink can do without
   if (found->match == Match::absent) return Seen::nothing;
@@ -58,7 +89,7 @@ Result<Seen> look(const Probe& probe) {
       "an object that is no probe lies there ({}); name another probe_key, or set probe: false", found->how)));
 }
 
-Result<bool> without_conditions(const Probe& probe) {
+Result<bool> without_conditions(const Run& probe) {
   MILLRACE_TRY(put_with_retries(probe, PutCondition::none));
   warn_of(probe, "the store takes no create-only put");
   return false;
@@ -67,7 +98,7 @@ Result<bool> without_conditions(const Probe& probe) {
 /// A put of a key that exists must be refused, and the put of one that does not must not be. Another run that probes
 /// the same key at the same time makes either look broken. But a store that ignores the condition refuses nothing, and
 /// one that refuses everything takes nothing: one put of each kind, in any round, clears it of both.
-Result<bool> conditions_hold(const Probe& probe, bool& ours) {
+Result<bool> conditions_hold(const Run& probe, bool& ours) {
   Backoff pause(kBetweenRounds, *probe.random);
   bool taken = false;  // a create-only put has succeeded
   bool refusal = false;
@@ -91,14 +122,14 @@ Result<bool> conditions_hold(const Probe& probe, bool& ours) {
     }
     if (taken && refusal) return true;
     if (round == kRounds) break;
-    wait(*probe.clock, pause.next());
+    if (probe.stop->wait(*probe.clock, pause.next())) return fail(stopped());
   }
   warn_of(probe, taken ? "the store ignores the condition of a create-only put"
                        : "the store refuses create-only puts of keys that do not exist");
   return false;
 }
 
-Result<bool> probe_store(const Probe& probe, bool& ours) {
+Result<bool> probe_store(const Run& probe, bool& ours) {
   MILLRACE_ASSIGN(const Seen seen, look(probe));
   ours = seen == Seen::ours;
   if (probe.needs_conditions) return conditions_hold(probe, ours);
@@ -107,9 +138,7 @@ Result<bool> probe_store(const Probe& probe, bool& ours) {
   return true;
 }
 
-}  // namespace
-
-Result<bool> run_probe(const Probe& probe) {
+Result<bool> probe_and_remove(const Run& probe) {
   bool ours = false;  // what lies at the key is known to be a probe
   Result<bool> holds = probe_store(probe, ours);
   if (!holds) {
@@ -123,6 +152,16 @@ Result<bool> run_probe(const Probe& probe) {
   if (const auto removed = ours ? probe.store->remove(probe.key) : Result<void>(); !removed) {
     probe.log.debug("the probe was not removed", {{"error", removed.error().message()}});
   }
+  return holds;
+}
+
+}  // namespace
+
+Result<bool> run_probe(const Probe& probe) {
+  StopWatch watch(probe);
+  Result<bool> holds = probe_and_remove(Run{probe, &watch.stop()});
+  // Also when the probe was through: the store takes no further calls.
+  if (watch.end()) return fail(stopped().prefixed(fmt::format("the sink's probe of {}: ", printable_key(probe.name))));
   return holds;
 }
 

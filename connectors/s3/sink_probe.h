@@ -3,6 +3,7 @@
 // Shows missing rights, and whether the store keeps the condition of a put, before a record moves. Control thread.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "millrace/base/log.h"
@@ -21,13 +22,14 @@ struct Probe {
   RetryPolicy retry;
   Clock* clock = &Clock::real();
   Random* random = &Random::system();
+  std::function<bool()> stop_requested;  ///< ends the probe with `cancelled`; any thread; may be unset
   Logger log;
 };
 
 /// Whether create-only puts can be trusted. Retryable errors are tried again, at most retry.max_attempts times. Runs
 /// that start together may probe the same key. An object there that is no probe is an error; nothing but a probe is
 /// overwritten or removed, as far as looking is allowed. Needs s3:PutObject; does without the rights that it is
-/// refused.
+/// refused. A stop cancels every call of the store.
 [[nodiscard]] Result<bool> run_probe(const Probe& probe);
 
 }  // namespace millrace::s3_sink

@@ -116,6 +116,28 @@ TEST_F(S3SinkTest, TheProbeIsTriedAgain) {
   EXPECT_TRUE(opened.error().is_fatal()) << "a start is not tried again by the engine";
 }
 
+TEST_F(S3SinkTest, AStopEndsTheProbesWaitForItsNextTry) {
+  faulty_->add({.op = StoreOp::put,
+                .times = Fault::kAlways,
+                .error = Error::retryable(ErrorCode::unavailable, "503").with_retry_after(std::chrono::hours(1))});
+  SinkContext asked = context();
+  Atomic<int> looks{0};
+  asked.stop_requested = [&] { return looks.fetch_add(1) >= 2; };  // comes while the probe waits
+  const auto opened = sink()->open(asked);
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().code(), ErrorCode::cancelled);
+}
+
+TEST_F(S3SinkTest, AStopEndsAProbeThatTheStoreDoesNotAnswer) {
+  faulty_->add({.op = StoreOp::put, .hang = true});
+  SinkContext asked = context();
+  Atomic<int> looks{0};
+  asked.stop_requested = [&] { return looks.fetch_add(1) >= 2; };
+  const auto opened = sink()->open(asked);
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().code(), ErrorCode::cancelled);
+}
+
 // B07 B09: three ways in which a store fails to keep the condition, each found before a record moves, told once.
 TEST_F(S3SinkTest, B07_IgnoredConditionsAreFoundAtTheStart) {
   memory_ = std::make_shared<MemoryStore>(MemoryStore::Options{.honours_conditions = false});

@@ -144,6 +144,7 @@ Result<std::unique_ptr<ControlLoop>> Pipeline::State::build(std::shared_ptr<Sour
   context.clock = clock;
   context.random = random;
   context.bounded = parts.source->bounded();
+  context.stop_requested = [stop = stop] { return stop.requested(); };
   MILLRACE_TRY(open_sinks(context, meter, parts));
   return std::make_unique<ControlLoop>(std::move(parts));
 }
@@ -181,7 +182,13 @@ Result<void> Pipeline::State::run(Result<std::unique_ptr<Source>> made, RunRepor
   MILLRACE_ASSIGN(const std::shared_ptr<Source> source, std::move(made));
   if (!source) return fail(Error::config("the pipeline has no source"));
   report.bounded = source->bounded();
-  MILLRACE_ASSIGN(const auto control, start(source));
+  auto started = start(source);
+  if (!started && stop.requested() && started.error().code() == ErrorCode::cancelled) {  // a sink's open gave way
+    report.state = ExitState::stopped;
+    view->phase.store(PipelineSnapshot::Phase::ended, memory_order_release);
+    return {};
+  }
+  MILLRACE_ASSIGN(const auto control, std::move(started));
   if (!control->error()) {
     lend_source(source.get());
     control->run();

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -63,6 +64,9 @@ struct SinkContext {
   Logger log;
   Meter meter;           ///< labelled with the sink's component
   bool bounded = false;  ///< the source ends by itself
+  /// Whether the run was asked to stop: an open() that takes long ends then, with `cancelled`. Any thread; may be
+  /// unset.
+  std::function<bool()> stop_requested;
 };
 
 class Sink {
