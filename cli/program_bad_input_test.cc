@@ -119,6 +119,16 @@ std::set<std::string> split(const std::string& text) {
   return all;
 }
 
+/// The folder stands there, with nothing in it; and as it was.
+void empty_input(Job& job) {
+  std::filesystem::rename(job.folder.path() / "in", job.folder.path() / "later");
+  std::filesystem::create_directory(job.folder.path() / "in");
+}
+void fill_input(Job& job) {
+  std::filesystem::remove_all(job.folder.path() / "in");
+  std::filesystem::rename(job.folder.path() / "later", job.folder.path() / "in");
+}
+
 struct BadInput {
   const char* name;
   std::function<void(Job&)> spoil;
@@ -198,17 +208,22 @@ const BadInput kBadInputs[] = {
      {"{file}: cannot be read: No such file or directory"},
      [](Job& job) { job.yaml = kPipeline; }},
     {"EmptyPrefix",
-     [](Job& job) { std::filesystem::rename(job.folder.path() / "in", job.folder.path() / "later"); },
+     empty_input,
      0,
      {"warn", "no object to read under {in}", "0 keys listed", "check the url"},
-     [](Job& job) { std::filesystem::rename(job.folder.path() / "later", job.folder.path() / "in"); }},
+     fill_input},
     {"EmptyPrefixThatMayNotBe",
      [](Job& job) {
-       std::filesystem::rename(job.folder.path() / "in", job.folder.path() / "later");
+       empty_input(job);
        job.set("source.s3.on_empty", "fail");
      },
      1,
      {"no object to read under {in}", "0 keys listed", "check the url", "on_empty: warn"},
+     fill_input},
+    {"MissingFolder",
+     [](Job& job) { std::filesystem::rename(job.folder.path() / "in", job.folder.path() / "later"); },
+     1,
+     {"there is no folder", "{in} has nothing to read", "check the path"},
      [](Job& job) { std::filesystem::rename(job.folder.path() / "later", job.folder.path() / "in"); }},
     {"TruncatedGzip",
      [](Job& job) {
