@@ -151,6 +151,15 @@ std::string unexpected(const CLI::App& app) {
   return fmt::format("unknown {} '{}'{}", what, given, near ? fmt::format("; did you mean '{}'?", *near) : "");
 }
 
+/// `help`, `help COMMAND` and `version` are said by many for what are options here.
+std::vector<std::string> as_options(std::vector<std::string> arguments) {
+  if (arguments.empty() || (arguments[0] != "help" && arguments[0] != "version")) return arguments;
+  const std::string option = "--" + arguments[0];
+  arguments.erase(arguments.begin());
+  arguments.push_back(option);
+  return arguments;
+}
+
 }  // namespace
 
 CommandLine parse_command_line(const std::vector<std::string>& arguments) {
@@ -197,7 +206,8 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments) {
     return *parsed.front();
   };
   try {
-    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+    const std::vector<std::string> meant = as_options(arguments);
+    app.parse(std::vector<std::string>(meant.rbegin(), meant.rend()));
   } catch (const CLI::CallForHelp&) {
     return ShowText{help_text(parsed_command())};
   } catch (const CLI::ExtrasError&) {

@@ -88,7 +88,16 @@ TEST(CommandLine, BadUsageNamesTheWayOut) {
   EXPECT_NE(usage_error({}).find("Usage:"), std::string::npos);
 }
 
-TEST(CommandLine, Version) { EXPECT_EQ(shown({"--version"}), "millrace " MILLRACE_VERSION "\n"); }
+TEST(CommandLine, Version) {
+  EXPECT_EQ(shown({"--version"}), "millrace " MILLRACE_VERSION "\n");
+  EXPECT_EQ(shown({"version"}), shown({"--version"}));
+}
+
+TEST(CommandLine, HelpIsACommandToo) {
+  EXPECT_EQ(shown({"help"}), shown({"--help"}));
+  EXPECT_EQ(shown({"help", "run"}), shown({"run", "--help"}));
+  EXPECT_NE(usage_error({"help", "rnu"}).find("did you mean 'run'?"), std::string::npos);
+}
 
 /// The lines of a help text between a heading and the next empty line.
 std::vector<std::string> lines_under(const std::string& help, const std::string& heading) {

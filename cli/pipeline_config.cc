@@ -175,7 +175,8 @@ void check_sections(const ConfigSection& root, ConfigProblems& problems) {
     if (std::ranges::find(known, key) != known.end()) continue;
     if (std::ranges::find(kLater, key) != kLater.end()) {
       problems.add(root.child(key).key_where(),
-                   fmt::format("{}: this version of millrace does not have it yet; remove the section", key));
+                   fmt::format("{}: this version of millrace does not have it yet; {}", key,
+                               key == "sinks" ? "write one `sink:`" : "remove the section"));
       continue;
     }
     const auto near = nearest_name(key, known);

@@ -131,9 +131,9 @@ TEST(PipelineConfig, EveryKeyReachesItsOption) {
 
 TEST(PipelineConfigRefuses, SectionsOfLaterVersionsByName) {
   for (const char* section : {"transforms", "sinks", "dead_letter", "receipt"}) {
-    EXPECT_EQ(
-        refused_too(std::string(section) + ": {}\n"),
-        fmt::format("p.yaml:3:1: {}: this version of millrace does not have it yet; remove the section", section));
+    EXPECT_EQ(refused_too(std::string(section) + ": {}\n"),
+              fmt::format("p.yaml:3:1: {}: this version of millrace does not have it yet; {}", section,
+                          std::string(section) == "sinks" ? "write one `sink:`" : "remove the section"));
   }
   EXPECT_NE(refused_too("metrics: {per_partition_detail: true}\n").find("does not have it yet"), std::string::npos);
 }
