@@ -13,12 +13,29 @@ namespace {
 
 constexpr Duration kWindow = std::chrono::seconds(5);
 
-std::string done_text(const SourceProgress& source) {
+/// Records that came in and of which nothing is told yet.
+std::uint64_t records_left(const PipelineSnapshot& snapshot) {
+  const std::uint64_t settled = snapshot.records_out + snapshot.records_filtered + snapshot.records_skipped;
+  return snapshot.records_in - std::min(settled, snapshot.records_in);
+}
+
+/// Nothing is read any more, and the sink still has to take something: what is written is what counts.
+bool is_writing(const PipelineSnapshot& snapshot) {
+  const bool all_read = snapshot.source.bytes_total > 0 && snapshot.source.bytes_done >= snapshot.source.bytes_total;
+  return records_left(snapshot) > 0 && (all_read || snapshot.phase == PipelineSnapshot::Phase::draining);
+}
+
+std::string done_text(const PipelineSnapshot& snapshot) {
+  const SourceProgress& source = snapshot.source;
   std::string text;
   if (source.objects_total > 0) {
     text += fmt::format("{} of {}", count_text(source.objects_done), of_these(source.objects_total, "object"));
   }
   if (source.objects_skipped > 0) text += fmt::format(" ({} left out)", count_text(source.objects_skipped));
+  if (is_writing(snapshot)) {
+    return text +
+           fmt::format("{}{} left to write", text.empty() ? "" : ", ", of_these(records_left(snapshot), "record"));
+  }
   if (source.bytes_total > 0) {
     const double share = static_cast<double>(source.bytes_done) / static_cast<double>(source.bytes_total);
     text += fmt::format("{}{} of {} ({:.0f} %)", text.empty() ? "" : ", ",
@@ -48,7 +65,8 @@ std::string painted(std::string_view text, std::string_view code, bool colours) 
 }  // namespace
 
 void ProgressRates::add(const PipelineSnapshot& snapshot, SteadyTime now) {
-  samples_.push_back({now, snapshot.payload_bytes, snapshot.records_in, snapshot.source.bytes_done});
+  samples_.push_back({now, snapshot.payload_bytes, snapshot.records_in, snapshot.source.bytes_done,
+                      snapshot.bytes_written, snapshot.records_out});
   while (samples_.size() > 2 && now - samples_.front().at > kWindow) samples_.pop_front();
   const Sample& first = samples_.front();
   const Sample& last = samples_.back();
@@ -56,14 +74,22 @@ void ProgressRates::add(const PipelineSnapshot& snapshot, SteadyTime now) {
   const auto rate = [&](std::uint64_t from, std::uint64_t to) {
     return seconds > 0 && to >= from ? static_cast<double>(to - from) / seconds : 0.0;
   };
+  left_.reset();
+  const auto set_left = [&](std::uint64_t rest, double per_second) {
+    constexpr double kFarAway = 1e8;  // some years: not worth a figure
+    if (per_second <= 0 || static_cast<double>(rest) / per_second >= kFarAway) return;
+    left_ = std::chrono::duration_cast<Duration>(std::chrono::duration<double>(static_cast<double>(rest) / per_second));
+  };
+  if (is_writing(snapshot)) {
+    bytes_ = rate(first.bytes_written, last.bytes_written);
+    records_ = rate(first.records_out, last.records_out);
+    set_left(records_left(snapshot), records_);
+    return;
+  }
   bytes_ = rate(first.payload_bytes, last.payload_bytes);
   records_ = rate(first.records, last.records);
-  const double source_rate = rate(first.source_bytes, last.source_bytes);
-  left_.reset();
-  if (source_rate > 0 && snapshot.source.bytes_total >= last.source_bytes) {
-    const double left = static_cast<double>(snapshot.source.bytes_total - last.source_bytes) / source_rate;
-    constexpr double kFarAway = 1e8;  // some years: not worth a figure
-    if (left < kFarAway) left_ = std::chrono::duration_cast<Duration>(std::chrono::duration<double>(left));
+  if (snapshot.source.bytes_total >= last.source_bytes) {
+    set_left(snapshot.source.bytes_total - last.source_bytes, rate(first.source_bytes, last.source_bytes));
   }
 }
 
@@ -71,6 +97,7 @@ std::string phase_of(const PipelineSnapshot& snapshot) {
   using Phase = PipelineSnapshot::Phase;
   if (snapshot.phase == Phase::draining) return "draining";
   if (snapshot.phase == Phase::ended) return "ended";
+  if (is_writing(snapshot)) return "writing";
   if (!snapshot.source.phase.empty()) return snapshot.source.phase;
   return snapshot.phase == Phase::starting ? "starting" : "running";
 }
@@ -83,7 +110,7 @@ std::string wait_of(const PipelineSnapshot& snapshot) {
 
 std::vector<std::string> progress_block(const PipelineSnapshot& snapshot, const ProgressRates& rates, Duration elapsed,
                                         bool lanes, bool colours) {
-  const std::string done = done_text(snapshot.source);
+  const std::string done = done_text(snapshot);
   std::string first = painted(fmt::format("{:<9}", phase_of(snapshot)), "1", colours);
   if (!done.empty()) first += " " + done + ",";
   first += fmt::format(" {}", time_text(elapsed));
@@ -104,7 +131,7 @@ std::vector<std::string> progress_block(const PipelineSnapshot& snapshot, const 
 
 std::string progress_line(const PipelineSnapshot& snapshot, const ProgressRates& rates, Duration elapsed) {
   std::string text = fmt::format("progress: {}", phase_of(snapshot));
-  if (const std::string done = done_text(snapshot.source); !done.empty()) text += ", " + done;
+  if (const std::string done = done_text(snapshot); !done.empty()) text += ", " + done;
   text += fmt::format(", {}, {}, {} so far", rate_text(rates), records_text(snapshot), time_text(elapsed));
   if (rates.time_left()) text += fmt::format(", ETA {}", time_text(*rates.time_left()));
   if (const std::string wait = wait_of(snapshot); !wait.empty()) text += ", " + wait;
@@ -120,6 +147,7 @@ std::string progress_json(const PipelineSnapshot& snapshot, const ProgressRates&
       {"records_out", snapshot.records_out},
       {"records_filtered", snapshot.records_filtered},
       {"records_skipped", snapshot.records_skipped},
+      {"records_left", records_left(snapshot)},
       {"payload_bytes", snapshot.payload_bytes},
       {"bytes_written", snapshot.bytes_written},
       {"batches_written", snapshot.batches_written},

@@ -53,6 +53,28 @@ TEST(Progress, NoFigureWhereNothingMoves) {
   EXPECT_FALSE(rates.time_left());
 }
 
+// All is read in the first second; the sink takes 1,000 records a second.
+TEST(Progress, ASlowSinkIsFollowedWhenAllIsRead) {
+  ProgressRates rates;
+  PipelineSnapshot snapshot = snapshot_of(10'001, 8U << 20U);
+  for (std::uint64_t second = 1; second <= 8; ++second) {
+    snapshot.records_out = 1000 * second;
+    snapshot.bytes_written = (1U << 20U) * second;
+    rates.add(snapshot, at(seconds(second)));
+  }
+  EXPECT_EQ(
+      progress_block(snapshot, rates, seconds(8), false, false),
+      (std::vector<std::string>{"writing   12 of 24 objects, 2,000 records left to write, 8.0 s, ETA 2.0 s",
+                                "          1.0 MiB/s, 1,000 records/s, 10,001 records in, 8,000 out, 1 skipped"}));
+  EXPECT_EQ(nlohmann::json::parse(progress_json(snapshot, rates, seconds(8)))["records_left"], 2000);
+  snapshot.phase = PipelineSnapshot::Phase::draining;
+  EXPECT_EQ(phase_of(snapshot), "draining");
+  EXPECT_EQ(progress_line(snapshot, rates, seconds(8)).find(" %"), std::string::npos);
+  // All is written: what was read is all there is to tell.
+  snapshot.records_out = 10'000;
+  EXPECT_NE(progress_line(snapshot, rates, seconds(8)).find("(100 %)"), std::string::npos);
+}
+
 TEST(Progress, Block) {
   ProgressRates rates;
   rates.add(snapshot_of(1, 0), at(seconds(0)));
