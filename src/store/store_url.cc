@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
 
 #include "millrace/base/printable.h"
 
@@ -108,15 +111,29 @@ Error unknown_scheme(std::string_view url, std::string_view scheme) {
   return Error::config(fmt::format("{}: '{}' is not a known scheme; {}", shown(url), printable(scheme), kKnown));
 }
 
+/// What names the local path that `text` may have meant.
+std::string file_url_of(std::string_view text) {
+  if (text.starts_with("file:")) text.remove_prefix(5);
+  const char* home = std::getenv("HOME");
+  std::filesystem::path path(text);
+  if (home != nullptr && (text == "~" || text.starts_with("~/"))) {
+    path = std::filesystem::path(home) / text.substr(std::min<std::size_t>(2, text.size()));
+  }
+  std::error_code unknown;
+  std::filesystem::path absolute = std::filesystem::absolute(path, unknown).lexically_normal();
+  if (unknown || text.empty()) return "file:///absolute/path";
+  // A folder's prefix ends in a slash, or it takes in what only begins like it.
+  if (absolute.has_filename() && std::filesystem::is_directory(absolute, unknown)) absolute /= "";
+  return "file://" + absolute.string();
+}
+
 }  // namespace
 
 Result<StoreUrl> StoreUrl::parse(std::string_view url) {
   const std::size_t end = url.find("://");
   if (end == std::string_view::npos) {
-    const bool file = url.starts_with("file:");
-    const bool path = url.starts_with('/') || url.starts_with('.') || url.starts_with('~');
-    return fail(Error::config(fmt::format("'{}' is not an url: {}{}", printable(url), kKnown,
-                                          file || path ? "; a local path is written file:///absolute/path" : "")));
+    return fail(Error::config(fmt::format("'{}' is not a URL: {}; the local path is written {}", printable(url), kKnown,
+                                          printable(file_url_of(url)))));
   }
   std::string scheme(url.substr(0, end));
   std::ranges::transform(scheme, scheme.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? char(c + 32) : c; });
