@@ -34,8 +34,10 @@ Result<Receipt> ObjectWriter::write(SealedBatch& batch) {
       upload_->if_exists == IfExists::overwrite ? put(key, body, PutCondition::none) : create(key, body, tried_before);
   if (!written) {
     unanswered_ = batch.token;
-    return fail(
-        std::move(written).error().prefixed(fmt::format("writing {}: ", printable_key(upload_->location(key)))));
+    // A store's own words may begin so already.
+    const std::string doing = fmt::format("writing {}: ", printable_key(upload_->location(key)));
+    if (written.error().message().find(doing) != std::string::npos) return fail(std::move(written).error());
+    return fail(std::move(written).error().prefixed(doing));
   }
   unanswered_.reset();
   return Receipt{upload_->location(key), body.size()};

@@ -163,6 +163,16 @@ TEST_F(S3WriterTest, K12_NothingIsEverOverwritten) {
   }
 }
 
+// A store that begins with what it was doing is not told twice.
+TEST_F(S3WriterTest, AnErrorNamesItsObjectOnce) {
+  const std::string name = upload(IfExists::overwrite)->location(kKey);
+  faulty_->add(
+      {.op = StoreOp::put, .error = Error::retryable(ErrorCode::unavailable, "writing " + name + ": 503 SlowDown")});
+  ObjectWriter writer(upload(IfExists::overwrite));
+  SealedBatch sealed = batch("x");
+  EXPECT_EQ(writer.write(sealed).error().message(), "writing " + name + ": 503 SlowDown");
+}
+
 // K17: forbidden is fatal, so the run ends with the positions uncommitted, and a rerun succeeds.
 TEST_F(S3WriterTest, K17_ForbiddenIsFatalAndLosesNothing) {
   faulty_->add({.op = StoreOp::put, .error = Error::fatal(ErrorCode::permission_denied, "403 AccessDenied")});
