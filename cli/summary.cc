@@ -59,8 +59,7 @@ std::string summary_text(const RunReport& report, const SummaryContext& context)
   text += fmt::format("  bytes      {} read, {} written in {}\n", bytes_text(static_cast<double>(report.payload_bytes)),
                       bytes_text(static_cast<double>(report.bytes_written)), of_these(report.batches_written, "write"));
   if (report.records_unacknowledged > 0) {
-    text +=
-        fmt::format("  open       {} not written in time; not committed\n", count_text(report.records_unacknowledged));
+    text += fmt::format("  open       {} not written, so not committed\n", count_text(report.records_unacknowledged));
   }
   if (report.writes_dropped > 0) {
     text +=

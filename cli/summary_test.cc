@@ -46,7 +46,7 @@ TEST(Summary, FailedNamesTheCauseAndWhatIsOpen) {
   report.writes_dropped = 1;
   const std::string text = summary_text(report, {.again = "millrace run p.yaml", .exit_code = 1});
   EXPECT_NE(text.find("  error      in/a.gz: cut short\n\\x1b[31m [offset=12]\n"), std::string::npos) << text;
-  EXPECT_NE(text.find("  open       5 not written in time; not committed\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("  open       5 not written, so not committed\n"), std::string::npos) << text;
   EXPECT_NE(text.find("  dropped    1 write given up on, as the sink was told to\n"), std::string::npos) << text;
   EXPECT_NE(text.find("  next       when the cause is gone, go on with: millrace run p.yaml\n"), std::string::npos);
   EXPECT_NE(summary_text(report, {.again = "x", .exit_code = 2}).find("nothing was moved"), std::string::npos);

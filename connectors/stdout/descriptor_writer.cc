@@ -107,7 +107,8 @@ Error DescriptorWriter::failed(int error_number) const {
   const std::string name = name_of(descriptor_);
   if (error_number == EPIPE) {
     return Error::fatal(ErrorCode::closed,
-                        name + ": the reader has closed its end; what it had not read is not committed");
+                        fmt::format("the reader of {} went away; what it was not given is not committed",
+                                    descriptor_ == STDOUT_FILENO ? std::string("standard output") : name));
   }
   const std::string text =
       fmt::format("{}: cannot be written: {}", name, std::error_code(error_number, std::generic_category()).message());

@@ -160,7 +160,7 @@ TEST(Stdout, AReaderThatHasGoneIsFatal) {
     ASSERT_FALSE(written);
     EXPECT_EQ(written.error().code(), ErrorCode::closed);
     EXPECT_TRUE(written.error().is_fatal());
-    EXPECT_THAT(written.error().message(), HasSubstr("reader has closed"));
+    EXPECT_THAT(written.error().message(), HasSubstr("the reader of descriptor "));
   }
 }
 

@@ -9,6 +9,7 @@
 
 #include "pipeline/control_loop.h"
 #include "pipeline/run_view.h"
+#include "pipeline/sink_loop.h"
 #include "pipeline/user_code_adapter.h"
 
 namespace millrace {
@@ -111,7 +112,7 @@ Result<void> Pipeline::State::check_assembly() const {
 Result<void> Pipeline::State::open_sinks(const SinkContext& context, const Meter& meter, ControlLoop::Options& parts) {
   for (auto& [name, sink] : sinks) {
     SinkContext own = context;
-    own.log = log.named("sink " + name);
+    own.log = log.named(sink_component(name));
     own.meter = meter.with_component(name, std::string(sink->type()));
     MILLRACE_ASSIGN(auto pool, SinkPool::open({name, sink, std::move(own), parts.budget, parts.board}));
     parts.sinks.push_back(std::move(pool));

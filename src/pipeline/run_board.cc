@@ -1,13 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/run_board.h"
 
+#include <algorithm>
+
 namespace millrace {
 
+namespace {
+
+/// What happened, without what a person can do about it.
+std::string_view first_sentence(std::string_view message) {
+  return message.substr(0, std::min(message.find(". "), message.find("; ")));
+}
+
+}  // namespace
+
 void RunBoard::report(std::string_view component, Error error) {
-  log_.error(error.describe(), {{"component", std::string(component)}, {"code", std::string(to_string(error.code()))}});
+  bool first = false;
+  bool again = false;
   {
     const MutexLock lock(mutex_);
-    if (!error_) error_ = std::move(error).as(ErrorClass::fatal).with("component", std::string(component));
+    first = !error_;
+    again = error_ && error_->code() == error.code() && error_->message() == error.message();
+    if (first) error_ = Error(error).as(ErrorClass::fatal).with("component", std::string(component));
+  }
+  if (!again) {
+    // The first one ends the run, whose report has it whole; of the others only the log tells.
+    log_.error(first ? std::string(first_sentence(error.message())) : error.describe(),
+               {{"component", std::string(component)}, {"code", std::string(to_string(error.code()))}});
   }
   has_error_.store(true, memory_order_release);
   wake_control();

@@ -163,7 +163,10 @@ void SinkLoop::settle(SinkQueue::Taken taken, AckSet acks, const Result<Receipt>
     drop(std::move(taken), std::move(acks), written.error());
   } else {
     // The cause is posted before the acks fail, so that control knows it when it sees them.
-    Error cause = Error(written.error()).prefixed("writing " + describe(taken.batch) + ": ");
+    // Nobody takes anything any more: which batch was the first to find out says nothing.
+    const bool gone = written.error().code() == ErrorCode::closed;
+    Error cause =
+        gone ? Error(written.error()) : Error(written.error()).prefixed("writing " + describe(taken.batch) + ": ");
     if (too_late()) {
       shared_->board->set_unwritten(cause.describe());
     } else if (failed_.insert(taken.partition).second) {

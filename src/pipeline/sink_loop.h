@@ -19,6 +19,11 @@
 
 namespace millrace {
 
+/// What messages call the sink of this name: "sink orders", and plain "sink" where it was given none.
+[[nodiscard]] inline std::string sink_component(const std::string& name) {
+  return name == "sink" ? name : "sink " + name;
+}
+
 /// What the workers of one sink share with its pool. Shared by all of them, as one may be left behind.
 struct SinkShared {
   SinkShared(std::string sink_name, std::shared_ptr<Sink> of, SinkQueue::Options queue_options,

@@ -23,7 +23,7 @@ SinkQueue::Options queue_options(const SinkTraits& traits, const SealPolicy& pol
 }  // namespace
 
 Result<std::unique_ptr<SinkPool>> SinkPool::open(Options options) {
-  const std::string name = "sink " + options.name;
+  const std::string name = sink_component(options.name);
   Sink& sink = *options.sink;
   Clock& clock = *options.context.clock;
   MILLRACE_TRY(guarded(name + ": open", [&] { return sink.open(options.context); }));
