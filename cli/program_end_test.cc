@@ -30,8 +30,12 @@ class Pipe {
  public:
   Pipe() { EXPECT_EQ(::pipe2(ends_, O_CLOEXEC), 0); }
   ~Pipe() {
-    ::close(ends_[0]);
+    close_reader();
     close_writer();
+  }
+  void close_reader() {
+    if (ends_[0] >= 0) ::close(ends_[0]);
+    ends_[0] = -1;
   }
   [[nodiscard]] int writer() const { return ends_[1]; }
   void close_writer() {
@@ -154,6 +158,26 @@ TEST_F(Ending, M06_AStopThatCannotBeFinishedIsFailed) {
   EXPECT_THAT(ended.err, HasSubstr("Failed after "));
 }
 
+// cli.md: a closed stdout ends the run Failed. `| head` is no catastrophe: one line says it, and the summary.
+TEST_F(Ending, AReaderOfStdoutThatGoesIsToldOnce) {
+  for (int i = 0; i < 4; ++i) folder.write(fmt::format("in/{}.ndjson", i), lines(20'000, i * 20'000));
+  Pipe pipe;
+  Child child(to_stdout(), {}, {.out = pipe.writer()});
+  pipe.close_writer();
+  ASSERT_GE(pipe.read(1).size(), 1U);
+  pipe.close_reader();
+  const Ended ended = child.wait();
+  EXPECT_EQ(ended.code, 1) << ended.err;
+  const std::string told = "the reader of standard output went away";
+  const std::size_t log = ended.err.find(told);
+  ASSERT_NE(log, std::string::npos) << ended.err;
+  EXPECT_EQ(ended.err.find("  error      " + told, log), ended.err.find(told, log + 1) - 13) << ended.err;
+  EXPECT_EQ(ended.err.find(told, ended.err.find(told, log + 1) + 1), std::string::npos) << ended.err;
+  EXPECT_THAT(ended.err, HasSubstr("component=sink "));
+  EXPECT_THAT(ended.err, Not(HasSubstr("partition")));
+  EXPECT_THAT(ended.err, Not(HasSubstr("in time")));
+}
+
 // A port that another process holds is an error before anything moves, and the address is in its text.
 TEST_F(Ending, AnAdminAddressInUseIsNamed) {
   folder.write("in/a.ndjson", lines(50'000));
@@ -230,6 +254,7 @@ TEST_F(Ending, F09_APositionOfOtherSettingsIsRefusedByNameUntilItIsReset) {
   const Ended unasked = millrace(copy({"--reset", "--set", "source.s3.lanes=3"}));
   EXPECT_EQ(unasked.code, 2) << unasked.err;
   EXPECT_THAT(unasked.err, HasSubstr("--yes"));
+  EXPECT_THAT(unasked.err, HasSubstr("empty the output first"));
   const Ended reset = millrace(copy({"--reset", "--yes", "--set", "source.s3.lanes=3"}));
   EXPECT_EQ(reset.code, 0) << reset.err;
   EXPECT_THAT(reset.err, HasSubstr("10 in, 10 out"));

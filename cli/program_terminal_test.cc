@@ -114,6 +114,7 @@ TEST_F(OnATerminal, AResetAsksFirst) {
     asked.hang_up();
     asked.read_until("[y/N]");
     EXPECT_THAT(asked.shown(), HasSubstr("Forget the position kept at " + folder.url(".out.millrace-")));
+    EXPECT_THAT(asked.shown(), HasSubstr("What was written stays"));
     asked.type(answer);
     asked.read_all();
     const bool yes = answer[0] == 'y';

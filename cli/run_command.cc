@@ -57,9 +57,14 @@ Result<void> confirm_reset(const RunArguments& arguments, const PipelineConfig& 
   const std::string what = kept.empty() ? "the kept position" : fmt::format("the position kept at {}", kept);
   if (::isatty(STDIN_FILENO) != 1 || ::isatty(STDERR_FILENO) != 1) {
     return fail(Error::fatal(ErrorCode::usage,
-                             fmt::format("--reset forgets {}; there is no terminal to ask on, so say --yes", what)));
+                             fmt::format("--reset forgets {}; what was written stays, so empty the output first or "
+                                         "records stand twice. There is no terminal to ask on, so say --yes",
+                                         what)));
   }
-  std::fprintf(stderr, "Forget %s and begin anew? [y/N] ", harmless(what).c_str());
+  std::fprintf(
+      stderr,
+      "Forget %s and begin anew? What was written stays: empty the output first, or records stand twice. [y/N] ",
+      harmless(what).c_str());
   char answer[16] = {};
   const bool yes = std::fgets(answer, sizeof answer, stdin) != nullptr && (answer[0] == 'y' || answer[0] == 'Y');
   if (yes) return {};

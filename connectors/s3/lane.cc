@@ -142,7 +142,7 @@ Result<PollResult> S3Lane::frame(std::size_t max_records) {
               ErrorCode::drift,
               fmt::format(
                   "it has {} records, but {} of it are committed: it is not the object that was read. Put the old "
-                  "one back, or start over with --reset",
+                  "one back, or start over with --reset and an emptied output, since what was written stays",
                   index_, index_ + discard_))));
         }
         finish_object();
@@ -244,7 +244,8 @@ Error S3Lane::unreadable(Error error) const {
   if (there.code() != ErrorCode::truncated && there.code() != ErrorCode::corrupt) return there;
   return std::move(there).with("to go on",
                                "put an undamaged copy in its place, or leave it out with exclude; where some of its "
-                               "records are committed already, or with another exclude, start over with --reset");
+                               "records are committed already, or with another exclude, start over with --reset and an "
+                               "emptied output, since what was written stays");
 }
 
 Error S3Lane::located(Error error) const {

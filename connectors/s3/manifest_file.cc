@@ -10,6 +10,13 @@
 
 namespace millrace::s3_source {
 
+namespace {
+
+constexpr std::string_view kStoreUnset =
+    " (source.s3.checkpoint.store is not set, and the options of source.s3.store are taken for the same bucket only)";
+
+}  // namespace
+
 ManifestFile::ManifestFile(std::shared_ptr<ObjectStore> store, Options options, Owner self, Clock& clock,
                            Random& random, Logger log, StopSignal& stop)
     : store_(std::move(store)),
@@ -33,7 +40,9 @@ Error ManifestFile::fenced(const Owner& owner, std::string_view how) const {
 Error ManifestFile::no_manifest(Error error) const {
   return std::move(error)
       .prefixed(fmt::format("manifest {}: ", options_.url))
-      .with("to go on", "restore it from a copy, give another checkpoint.url, or start over with --reset");
+      .with("to go on",
+            "restore it from a copy, give another checkpoint.url, or start over with --reset and an emptied output, "
+            "since what was written stays");
 }
 
 /// One version, retried while it may pass; without patience, as a store that never answered is rather a wrong one.
@@ -48,7 +57,8 @@ Result<WholeObject> ManifestFile::get() {
     if (!wait) {
       return fail(std::move(got)
                       .error()
-                      .prefixed(fmt::format("reading the manifest {}: ", options_.url))
+                      .prefixed(fmt::format("reading the manifest {}{}: ", options_.url,
+                                            options_.store_unset ? kStoreUnset : std::string_view()))
                       .as(ErrorClass::fatal));
     }
     log_.warn("reading the manifest failed; trying again", {{"error", got.error().describe()}});
@@ -68,7 +78,8 @@ Result<std::optional<Manifest>> ManifestFile::load() {
     std::string message = fmt::format(
         "manifest {}: {}. Nothing was started: a position that cannot be read must not pass for a first run. Restore "
         "it "
-        "from a copy, give another checkpoint.url, or start over with --reset",
+        "from a copy, give another checkpoint.url, or start over with --reset and an emptied output, since what was "
+        "written stays",
         options_.url, manifest.error().message());
     return fail(Error::fatal(ErrorCode::manifest, std::move(message)));
   }
@@ -105,7 +116,10 @@ Result<std::optional<Manifest>> ManifestFile::acquire() {
     if (free) {
       before_us_ = manifest.owner.id;
       if (!options_.reset) return loaded;
-      log_.warn("forgetting the committed positions, as --reset asks", {{"manifest", options_.url}});
+      log_.warn(
+          "forgetting the committed positions, as --reset asks; what was written stays, and stands twice unless the "
+          "output was emptied",
+          {{"manifest", options_.url}});
       return std::nullopt;
     }
     const Duration pause =

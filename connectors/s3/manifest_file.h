@@ -24,6 +24,7 @@ class ManifestFile {
     Duration timeout = std::chrono::seconds(10);
     Duration owner_timeout = std::chrono::seconds(30);
     RetryPolicy retry;
+    bool store_unset = false;    ///< in another store than the source, and that one was given no options
     bool reset = false;          ///< what is there is not read, only replaced
     bool expect_resume = false;  ///< nothing there is an error
     bool take_over = false;      ///< another owner is not waited for

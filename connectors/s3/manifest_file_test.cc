@@ -82,6 +82,18 @@ TEST_F(ManifestFileTest, EachSaveIsConditionalOnTheVersionLastSeen) {
   EXPECT_EQ(stored().owner.id, run.self.id);
 }
 
+// A manifest in another bucket does not get the options of the source's store.
+TEST_F(ManifestFileTest, OptionsThatWereNotGivenAreNamed) {
+  const auto faulty = std::make_shared<FaultyStore>(memory);
+  faulty->add({.op = StoreOp::get, .times = 2, .error = Error::fatal(ErrorCode::credentials, "no credentials found")});
+  Writer unset(faulty, clock, [](auto& options) { options.store_unset = true; });
+  EXPECT_EQ(unset.file->load().error().message(),
+            "reading the manifest s3://b/ck/manifest.json (source.s3.checkpoint.store is not set, and the options of "
+            "source.s3.store are taken for the same bucket only): no credentials found");
+  Writer set(faulty, clock);
+  EXPECT_EQ(set.file->load().error().message(), "reading the manifest s3://b/ck/manifest.json: no credentials found");
+}
+
 TEST_F(ManifestFileTest, F13_AFirstRunIsSaidLoudlyOrRefused) {
   Writer first(memory, clock);
   ASSERT_TRUE(first.file->acquire());

@@ -16,14 +16,15 @@ Error read_failure(const ListedObject& listed, const std::string& name, const Ob
       return Error::fatal(
                  ErrorCode::drift,
                  fmt::format("object '{}' was deleted after it was listed; the objects must not change during a "
-                             "backfill. Put it back, or start over with --reset",
+                             "backfill. Put it back, or start over with --reset and an emptied output, since what was "
+                             "written stays",
                              name))
           .with("store", error.describe());
     case ErrorCode::precondition_failed:
       return Error::fatal(ErrorCode::drift,
                           fmt::format("object '{}' was overwritten after it was listed: its ETag was {} and is {} now; "
                                       "nothing of the new version was taken. Put the old one back, or start over with "
-                                      "--reset",
+                                      "--reset and an emptied output, since what was written stays",
                                       name, printable(listed.etag), now ? printable(now->value) : "not known"))
           .with("store", error.describe());
     case ErrorCode::cancelled:
@@ -56,7 +57,7 @@ std::optional<Error> changed_between(const ListedObject& listed, const std::stri
   return Error::fatal(
       ErrorCode::drift,
       fmt::format("object '{}' was overwritten after it was listed (ETag {} and {}, changed {} and {}). Put "
-                  "the old one back, or start over with --reset",
+                  "the old one back, or start over with --reset and an emptied output, since what was written stays",
                   name, printable(listed.etag), printable(read.info.etag.value), to_rfc3339(listed.last_modified),
                   to_rfc3339(read.info.last_modified)));
 }

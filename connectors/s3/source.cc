@@ -18,6 +18,12 @@ std::string base_of(const StoreUrl& url) {
   return url.scheme == "file" ? "file:///" : fmt::format("{}://{}/", url.scheme, url.bucket);
 }
 
+/// The person gave the source's store options, and none for the manifest in another bucket.
+bool store_unset(const Settings& settings) {
+  return !settings.one_store && settings.checkpoint_url.scheme == "s3" && settings.checkpoint_store.empty() &&
+         !settings.store.empty();
+}
+
 }  // namespace
 
 BackfillSource::BackfillSource(Settings settings, StartFlags flags, StoreOpener open)
@@ -42,6 +48,7 @@ Result<void> BackfillSource::open(SourceContext context) {
                              .timeout = settings_.given.checkpoint.timeout,
                              .owner_timeout = settings_.given.checkpoint.owner_timeout,
                              .retry = settings_.retry,
+                             .store_unset = store_unset(settings_),
                              .reset = flags_.reset,
                              .expect_resume = flags_.expect_resume,
                              .take_over = flags_.take_over};
@@ -284,7 +291,8 @@ Result<std::string> read_status(const ConfigSection& section, const BuildContext
                                {.key = settings.checkpoint_url.key,
                                 .url = url,
                                 .timeout = settings.given.checkpoint.timeout,
-                                .retry = settings.retry},
+                                .retry = settings.retry,
+                                .store_unset = s3_source::store_unset(settings)},
                                {}, *context.clock, *context.random, context.log, stop);
   MILLRACE_ASSIGN(const auto manifest, file.load());
   if (!manifest) {

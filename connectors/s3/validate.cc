@@ -11,7 +11,8 @@ namespace millrace::s3_source {
 namespace {
 
 constexpr std::string_view kStartOver =
-    "to read everything again, start over with --reset or give another checkpoint.url";
+    "to read everything again, start over with --reset or give another checkpoint.url; what was written stays, so "
+    "empty the output first";
 
 Error other_settings(std::string_view field, std::string_view was, std::string_view is) {
   return Error::fatal(
