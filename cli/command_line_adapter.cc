@@ -152,10 +152,13 @@ std::string unexpected(const CLI::App& app) {
 }
 
 /// `help`, `help COMMAND` and `version` are said by many for what are options here.
-std::vector<std::string> as_options(std::vector<std::string> arguments) {
+std::vector<std::string> as_options(const CLI::App& app, std::vector<std::string> arguments) {
   if (arguments.empty() || (arguments[0] != "help" && arguments[0] != "version")) return arguments;
   const std::string option = "--" + arguments[0];
   arguments.erase(arguments.begin());
+  // Help for what is no command would be the general one; the word alone is refused, with the nearest.
+  const auto is_asked = [&](const CLI::App* command) { return command->get_name() == arguments[0]; };
+  if (!arguments.empty() && app.get_subcommands(is_asked).empty()) return arguments;
   arguments.push_back(option);
   return arguments;
 }
@@ -206,7 +209,7 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments) {
     return *parsed.front();
   };
   try {
-    const std::vector<std::string> meant = as_options(arguments);
+    const std::vector<std::string> meant = as_options(app, arguments);
     app.parse(std::vector<std::string>(meant.rbegin(), meant.rend()));
   } catch (const CLI::CallForHelp&) {
     return ShowText{help_text(parsed_command())};

@@ -86,15 +86,15 @@ struct OnATerminal : testing::Test {
 };
 
 TEST_F(OnATerminal, ProgressIsABlockThatIsGoneAtTheEnd) {
-  const std::string seen = seen_of_a_run({"-v"}, {{"TERM", "xterm"}}, "lane 3");
-  EXPECT_THAT(seen, HasSubstr("\x1b[1mreading"));
+  const std::string seen = seen_of_a_run({"-v"}, {{"TERM", "xterm"}}, "\x1b[1mwriting");
+  EXPECT_THAT(seen, HasSubstr(" records left to write"));
   EXPECT_THAT(seen, HasSubstr(" of 4 objects"));
   EXPECT_THAT(seen, HasSubstr("  lane 0 "));
   EXPECT_THAT(seen, HasSubstr("\x1b[JCompleted after "));  // erased, then the last lines
 }
 
 TEST_F(OnATerminal, NoColoursWithNoColor) {
-  const std::string seen = seen_of_a_run({}, {{"TERM", "xterm"}, {"NO_COLOR", "1"}}, "reading");
+  const std::string seen = seen_of_a_run({}, {{"TERM", "xterm"}, {"NO_COLOR", "1"}}, "writing");
   EXPECT_THAT(seen, HasSubstr("\x1b[J"));
   EXPECT_THAT(seen, Not(HasSubstr("\x1b[1m")));
 }

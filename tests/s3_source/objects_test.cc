@@ -105,8 +105,10 @@ TEST_F(SourceOnServer, F01_AnOverwriteDuringTheReadNeverMixesVersions) {
     for (std::size_t i = 0; i < rig->records.size(); ++i) {
       ASSERT_EQ(rig->records[i].bytes, fmt::format("{:09}", i)) << "only the first version";
     }
-    ASSERT_EQ(gets().size(), 3U) << "the third is not repeated";
-    for (const auto& request : gets()) EXPECT_EQ(request.http.header("if-match"), pinned);
+    // The third is not repeated; who was refused asks for one byte of what is there now.
+    std::vector<std::string> pins;
+    for (const auto& request : gets()) pins.emplace_back(request.http.header("if-match"));
+    ASSERT_EQ(pins, (std::vector<std::string>{pinned, pinned, pinned, ""}));
     EXPECT_EQ(gets()[2].status, honoured ? 412 : 206);
   }
 }
