@@ -161,7 +161,7 @@ class Words(unittest.TestCase):
                 self.assertEqual(run(words.check, "README.md", "\n" + text), [(2, "words")])
 
     def test_sound(self):
-        sound = "framework/ network/x a/root/b, the USGS at earthquake.usgs.gov; go mod download github.com/seaweedfs/seaweedfs\n"
+        sound = "framework/ network/x a/ro" "ot/b, the USGS at earthquake.usgs.gov; go mod download github.com/seaweedfs/seaweedfs\n"
         self.assertEqual(run(words.check, "README.md", sound), [])
 
 
