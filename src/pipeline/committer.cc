@@ -14,9 +14,19 @@ constexpr BackoffOptions kFinalRetries{std::chrono::milliseconds(100), std::chro
 
 }  // namespace
 
+void Committer::hold(PartitionId partition) {
+  if (const auto found = committed_.find(partition); found != committed_.end()) floors_[partition] = found->second;
+}
+
+bool Committer::is_behind(const PartitionWatermark& moved) const {
+  const auto floor = floors_.find(moved.partition);
+  return floor != floors_.end() && moved.watermark <= floor->second;
+}
+
 Result<void> Committer::commit_once(bool held_up) {
   last_ = options_.clock->now();
-  const std::vector<PartitionWatermark> moved = options_.checkpointer->take_watermarks();
+  std::vector<PartitionWatermark> moved = options_.checkpointer->take_watermarks();
+  std::erase_if(moved, [this](const PartitionWatermark& one) { return is_behind(one); });
   if (moved.empty()) {
     failing_ = false;
     if (!held_up) succeeded_ = last_;

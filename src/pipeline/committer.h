@@ -36,6 +36,13 @@ class Committer {
   /// something acknowledged is not known to be committed (INV-2).
   [[nodiscard]] Result<void> commit_and_flush(SteadyTime deadline);
 
+  /// `partition` may be read again from before its committed watermark: nothing is committed of it until the new
+  /// watermark is past that one, as a position never goes backwards. For a lane whose successor was made before it was
+  /// drained.
+  void hold(PartitionId partition);
+  /// `partition` was given back; its next owner's position is the source's own affair.
+  void let_go(PartitionId partition) { floors_.erase(partition); }
+
   [[nodiscard]] bool failing() const noexcept { return failing_; }
   /// When a commit last succeeded, or was due while there was nothing to commit, or the run began.
   [[nodiscard]] SteadyTime succeeded() const noexcept { return succeeded_; }
@@ -44,10 +51,12 @@ class Committer {
 
  private:
   [[nodiscard]] Result<void> commit_once(bool held_up);
+  [[nodiscard]] bool is_behind(const PartitionWatermark& moved) const;
   void idle_until(SteadyTime deadline);
 
   const Options options_;
   std::map<PartitionId, Watermark> committed_;
+  std::map<PartitionId, Watermark> floors_;  ///< of the partitions held
   SteadyTime last_;
   SteadyTime succeeded_ = last_;
   bool failing_ = false;

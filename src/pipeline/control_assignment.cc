@@ -78,11 +78,13 @@ void ControlLoop::assign(LanesAssigned assigned) {
 Result<void> ControlLoop::clear_old_lanes(const LanesAssigned& assigned) {
   if (lanes_.all().empty()) return {};
   std::vector<LaneId> live;
+  std::vector<PartitionId> dropped;
   for (const LiveLane& lane : lanes_.all()) {
     if (lane.phase() == LanePhase::exhausted && checkpointer_.pending(lane.status->partition) == 0) continue;
     if (lane.phase() != LanePhase::exhausted) live.push_back(lane.status->id);
-    cut_short_.insert(lane.status->partition);
+    dropped.push_back(lane.status->partition);
   }
+  cut_short_.insert(dropped.begin(), dropped.end());
   if (!live.empty()) {
     options_.log.warn(
         "the source breaks a rule: an assignment describes all lanes, after the ones before were revoked; "
@@ -99,6 +101,8 @@ Result<void> ControlLoop::clear_old_lanes(const LanesAssigned& assigned) {
     }
   }
   MILLRACE_TRY(committer_.commit_and_flush(deadline));
+  // The lanes that come were made before this commit, and begin where the one before it stood.
+  for (const PartitionId partition : dropped) committer_.hold(partition);
   return take_away(all, live);
 }
 
@@ -124,6 +128,7 @@ Result<void> ControlLoop::revoke(std::span<const LaneId> lanes) {
         "the last commit of revoked lanes failed; their next owner reads again what it would have settled",
         {{"error", committed.error().describe()}});
   }
+  for (const LaneId id : known) committer_.let_go(lanes_.find(id)->status->partition);
   return take_away(known, lanes);
 }
 

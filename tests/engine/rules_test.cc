@@ -274,7 +274,6 @@ TEST_F(Rules, ASlowEventLoopIsNamed) {
 }
 
 TEST_F(Rules, ADeltaAssignmentAndAForgottenRevocationAreNamed) {
-  topic = std::make_shared<MemoryTopic>(2);  // without records: what an old lane still commits is another test's matter
   source.script->then(MemoryScript::assign({partition(0)}));
   source.script->then(MemoryScript::assign({partition(0), partition(1)}));
   source.script->then(MemoryScript::revoke({lane(9)}));
