@@ -2,6 +2,7 @@
 // LaneProgress: how far a lane is, written by the lane once per batch, read by anybody.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -19,11 +20,9 @@ class SkippedOrdinals {
   /// Those before `end`, once.
   [[nodiscard]] std::vector<std::uint64_t> take_before(std::uint64_t end) {
     const MutexLock lock(mutex_);
-    std::vector<std::uint64_t> taken;
-    while (!ordinals_.empty() && ordinals_.front() < end) {
-      taken.push_back(ordinals_.front());
-      ordinals_.erase(ordinals_.begin());
-    }
+    const auto behind = std::ranges::lower_bound(ordinals_, end);
+    std::vector<std::uint64_t> taken(ordinals_.begin(), behind);
+    ordinals_.erase(ordinals_.begin(), behind);
     return taken;
   }
 

@@ -344,6 +344,29 @@ TEST_F(SourceTest, E08_ARestoredCopyIsRead) {
   EXPECT_EQ(rig.records.size(), 1U);
 }
 
+// Hours of failing saves must not look like commits.
+TEST_F(SourceTest, B09_ACommitSaysThatTheManifestIsNotSaved) {
+  fill(2);
+  BackfillRig run(memory);
+  run.options.checkpoint.timeout = std::chrono::milliseconds(100);
+  ASSERT_TRUE(run.open());
+  ASSERT_TRUE(run.poll_records(SIZE_MAX));
+  run.store->add({.op = StoreOp::put,
+                  .key = kManifest,
+                  .times = Fault::kAlways,
+                  .error = Error::retryable(ErrorCode::unavailable, "503 SlowDown")});
+  ASSERT_FALSE(run.commit()) << "handed over, and not durable in time";
+  const auto again = run.source().commit({});
+  ASSERT_FALSE(again);
+  EXPECT_TRUE(again.error().is_retryable());
+  EXPECT_EQ(again.error().code(), ErrorCode::unavailable);
+  run.store->clear();
+  while (!run.source().commit({})) {
+  }
+  EXPECT_TRUE(run.source().flush_commits());
+  EXPECT_EQ(stored().positions.size(), 2U);
+}
+
 TEST_F(SourceTest, E05_ClosingDuringTheListingEndsIt) {
   fill(3);
   BackfillRig rig(memory);

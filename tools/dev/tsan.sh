@@ -7,16 +7,16 @@
 . tools/dev/test.sh
 
 # Folders whose tests run here; what lies between them (codecs, framers, decoders) has no threads.
-tsan_folders=(src/base src/ack src/metrics src/store src/source src/sink src/checkpoint src/pipeline src/admin connectors
+tsan_folders=(src/base src/ack src/metrics src/store src/sink src/checkpoint src/pipeline src/admin connectors
   tests/journey tests/engine tests/sinks tests/s3_store)
 
 dev_tsan() {
-  local targets
+  local targets programs
   tools/setup/apt.sh build test lint
   tools/setup/aws_c_auth.sh >/dev/null
   configure tsan
-  mapfile -t targets < <(test_programs "${tsan_folders[@]}")
-  [ ${#targets[@]} -gt 0 ] || die "no test program was found to run under ThreadSanitizer"
+  programs=$(test_programs "${tsan_folders[@]}")
+  mapfile -t targets <<<"$programs"
   compile tsan "${targets[@]}"
   # Entries of programs that were not built here are named NAME_NOT_BUILT; they are not this command's.
   TSAN_OPTIONS="halt_on_error=1 second_deadlock_stack=1 ${TSAN_OPTIONS:-}" \
@@ -28,6 +28,7 @@ dev_tsan() {
 test_programs() {
   local folder
   for folder in "$@"; do
-    git ls-files "$folder/*CMakeLists.txt" | xargs -r sed -nE 's/^ *millrace_test\( *([a-z0-9_]+).*/\1/p'
+    git ls-files "$folder/*CMakeLists.txt" "$folder/*.cmake" | xargs -r sed -nE 's/^ *millrace_test\( *([a-z0-9_]+).*/\1/p' |
+      grep . || die "no test program is declared under $folder; take it from tsan_folders or say where it went"
   done
 }

@@ -90,7 +90,8 @@ class Pipeline {
   /// Any thread, before, during and after run().
   [[nodiscard]] PipelineSnapshot snapshot() const;
 
-  /// Runs to the end. Never throws; whatever goes wrong is in the report. At most once per pipeline.
+  /// Runs to the end. Never throws; whatever goes wrong is in the report, with one exception: when the system refuses
+  /// a thread the process ends with exit code 1 and one line on stderr, as safe as a kill. At most once per pipeline.
   [[nodiscard]] RunReport run(Result<std::unique_ptr<Source>> source);
 
  private:
