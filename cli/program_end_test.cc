@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -89,6 +90,22 @@ struct Ending : testing::Test {
 };
 
 // The reader of stdout takes little, so the run is in its middle when the signal comes; then it takes all there is.
+// As `ulimit -f` and systemd's LimitFSIZE set it, whose signal would end the program without a word.
+TEST_F(Ending, AFileThatMayNotGrowIsAnErrorAndNoDeath) {
+  folder.write("in/a.ndjson", lines(1000));
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const rlimit small{16U << 10U, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);  // the program inherits it
+  const Ended ended = millrace(copy());
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  EXPECT_EQ(ended.signal, 0);
+  EXPECT_EQ(ended.code, 1) << ended.err;
+  EXPECT_THAT(ended.err, HasSubstr("ulimit -f"));
+  EXPECT_THAT(ended.err, HasSubstr("0 of 1 objects committed"));
+  EXPECT_EQ(millrace(copy()).code, 0) << "nothing of it stands in the way";
+}
+
 TEST_F(Ending, K10_SigtermCommitsWhatIsWrittenAndAnotherRunGoesOn) {
   constexpr int kObjects = 8;
   constexpr int kLines = 20'000;
