@@ -87,6 +87,14 @@ endforeach()
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${labels_file})
 endfunction()
 
+# millrace_allocation_test(NAME ...): a millrace_test whose sources replace operator new to count; a program of its own,
+# and none under ThreadSanitizer, whose runtime brings the operator new that it needs.
+function(millrace_allocation_test name)
+  if(NOT MILLRACE_SANITIZE MATCHES "thread")
+    millrace_test(${name} ${ARGN})
+  endif()
+endfunction()
+
 # millrace_fuzz(NAME BODY x_fuzz.cc CORPUS dir [DEPENDS ...]): with MILLRACE_BUILD_FUZZ a libFuzzer program, in every test build
 # a program that runs the same body over the files of the corpus.
 function(millrace_fuzz name)

@@ -43,6 +43,7 @@ class S3SinkTest : public ::testing::Test {
     auto checked = check(options);
     EXPECT_TRUE(checked);
     return make_sink(*std::move(checked), [this](const StoreUrl& url, const StoreOptions&, const StoreContext&) {
+      const MutexLock lock(mutex_);
       opened_ = url.to_string();
       return faulty_;
     });
@@ -64,12 +65,14 @@ class S3SinkTest : public ::testing::Test {
   std::shared_ptr<MemoryStore> memory_ = std::make_shared<MemoryStore>();
   std::shared_ptr<FaultyStore> faulty_ = std::make_shared<FaultyStore>(memory_);
   std::shared_ptr<LogLines> log_ = std::make_shared<LogLines>();
-  std::string opened_;
+  Mutex mutex_;
+  std::string opened_ MILLRACE_GUARDED_BY(mutex_);
 };
 
 TEST_F(S3SinkTest, TheProbeWritesAndRemoves) {
   const auto made = sink();
   ASSERT_TRUE(made->open(context()));
+  const MutexLock lock(mutex_);
   EXPECT_EQ(opened_, "s3://b/out");
   EXPECT_THAT(requests(), ElementsAre("head out/.millrace-probe", "put out/.millrace-probe if absent",
                                       "put out/.millrace-probe if absent", "remove out/.millrace-probe"));

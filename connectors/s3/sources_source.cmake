@@ -38,14 +38,13 @@ if(MILLRACE_BUILD_TESTS)
   target_compile_definitions(s3_source_parts_test PRIVATE MILLRACE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 endif()
 
-# A program of its own: it counts every allocation.
 millrace_test(s3_listing_test SOURCES listing_test.cc local_folder_test.cc DEPENDS s3 store_memory store_faulty LINK rapidcheck fmt::fmt LABELS unit property)
 millrace_test(s3_manifest_test SOURCES kept_listing_test.cc manifest_file_test.cc manifest_keeper_test.cc
   DEPENDS s3 store_memory store_faulty testing LINK rapidcheck fmt::fmt LABELS unit property)
 millrace_test(s3_source_test SOURCES source_listing_test.cc source_property_test.cc source_reading_test.cc source_resume_test.cc source_test.cc
   DEPENDS s3 record checkpoint store_memory store_faulty LINK rapidcheck fmt::fmt LABELS unit property TIMEOUT 300)
-# A program of its own: it counts every allocation.
-millrace_test(s3_lane_allocation_test SOURCES lane_allocation_test.cc
+millrace_allocation_test(s3_lane_allocation_test SOURCES lane_allocation_test.cc
   DEPENDS s3 checkpoint store_memory store_faulty LINK fmt::fmt)
+millrace_allocation_test(s3_listing_memory_test SOURCES listing_memory_test.cc DEPENDS s3 LINK fmt::fmt)
 millrace_test(s3_source_pipeline_test SOURCES source_pipeline_test.cc
   DEPENDS s3 chain pipeline decode encode testing LINK fmt::fmt LABELS unit journey TIMEOUT 300)
