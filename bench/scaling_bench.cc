@@ -2,7 +2,7 @@
 // Row 5 of performance.md: two lanes on two cores against one lane on one core, both relative to what two independent
 // processes reach on the same two cores at the same time. By the clock on the wall, since that is what a second core is
 // for; each run is a process of its own, and its files are in the page cache.
-//   scaling_bench [--rounds N] [--mib SIZE]
+//   scaling_bench [--rounds N] [--mib SIZE]     SIZE of what is compressed; plain files are four times that
 #include <fmt/format.h>
 #include <sched.h>
 #include <sys/wait.h>
@@ -124,7 +124,9 @@ int main(int argc, char** argv) {
   fmt::print("{:<8} {:>22} {:>26} {:>26}   at least\n", "", "two lanes / one lane", "two processes / one",
              "2 x lanes / processes");
   bool met = true;
-  met = measure("plain", millrace::Codec::none, found, mib, rounds) && met;
+  // Plain files pass at several GB/s: with as few of them as of the others, starting, the listing and the fsyncs of the
+  // manifest (50 to 90 ms, which no lane divides) would be half of the run.
+  met = measure("plain", millrace::Codec::none, found, 4 * mib, rounds) && met;
   met = measure("gzip", millrace::Codec::gzip, found, mib, rounds) && met;
   met = measure("zstd", millrace::Codec::zstd, found, mib, rounds) && met;
   return met ? 0 : 1;
