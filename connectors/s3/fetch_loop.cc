@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "connectors/s3/read_failure.h"
 #include "millrace/base/printable.h"
 
 namespace millrace::s3_source {
@@ -51,6 +50,7 @@ FetchLoop::FetchLoop(std::shared_ptr<ObjectStore> store, std::shared_ptr<const L
     lanes_[i].feed = std::make_unique<LaneFeed>();
     lanes_[i].objects = listing_->objects_of_lane(i, options_.lanes);
     lanes_[i].ordinal = starts[i].ordinal + (starts[i].object_complete() ? 1 : 0);
+    if (starts[i].index > 0 && !starts[i].object_complete()) lanes_[i].resumed = starts[i].ordinal;
     lanes_[i].at_once.store(store_->read_advice().reads_at_once, memory_order_relaxed);
   }
 }
@@ -153,7 +153,7 @@ void FetchLoop::take_ended() {
     if (read.overwritten) {
       std::optional<ETag> now;
       if (ended.outcome.info) now = ended.outcome.info->etag;
-      read.error = read_failure(object(read), name(read), read, *std::move(read.overwritten), now);
+      read.error = read_failure(object(read), name(read), read, *std::move(read.overwritten), taken_of(read), now);
       read.overwritten.reset();
       read.state = ObjectRead::State::failed;
       hand_over(lanes_[read.lane]);
@@ -178,7 +178,7 @@ void FetchLoop::take_ended() {
 
 void FetchLoop::succeed(ObjectRead& read, ReadInfo info) {
   read.info = std::move(info);
-  read.error = changed_between(object(read), name(read), read);
+  read.error = changed_between(object(read), name(read), read, taken_of(read));
   read.state = read.error ? ObjectRead::State::failed : ObjectRead::State::done;
   read.chunk.set_size(read.length);
   latency_.record(clock_.now() - read.sent_at);
@@ -194,7 +194,7 @@ void FetchLoop::fail_or_retry(ObjectRead& read, Error error) {
       return ask_what_is_there(read, std::move(error));
     }
     read.state = ObjectRead::State::failed;
-    read.error = read_failure(object(read), name(read), read, std::move(error));
+    read.error = read_failure(object(read), name(read), read, std::move(error), taken_of(read));
     return;
   }
   // Without a pin nothing proves that the rest would belong to what has been received; and where all has been received
@@ -430,6 +430,11 @@ ReadRequest FetchLoop::request_for(const ListedObject& listed, std::uint64_t off
 /// Large reads share recycled chunks; a small object takes what it needs and no more.
 ByteChunk FetchLoop::take_chunk(std::size_t length, std::uint64_t offset) {
   return is_large(length) ? pool_->take() : ByteChunk::allocate(length, offset == 0 ? 0 : kChunkHeadroom);
+}
+
+Taken FetchLoop::taken_of(const ObjectRead& read) const {
+  if (options_.frozen || lanes_[read.lane].resumed == read.ordinal) return Taken::committed;
+  return read.offset == 0 ? Taken::nothing : Taken::something;
 }
 
 std::string FetchLoop::name(const ObjectRead& read) const { return options_.url + printable(object(read).key); }

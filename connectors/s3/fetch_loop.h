@@ -26,6 +26,7 @@
 #include "connectors/s3/metrics.h"
 #include "connectors/s3/object_read.h"
 #include "connectors/s3/offset.h"
+#include "connectors/s3/read_failure.h"
 #include "connectors/s3/retry_policy.h"
 #include "millrace/base/log.h"
 #include "millrace/base/sync.h"
@@ -45,6 +46,7 @@ class FetchLoop {
     std::size_t chunk_bytes = std::size_t{512} << 10U;
     std::size_t requests_in_flight = 64;
     bool skip_archived = false;
+    bool frozen = false;  ///< no object may change between runs, not even one that was not begun
     RetryPolicy retry;
     std::string url;                                       ///< what a key is put behind in messages: "s3://bucket/"
     Duration first_latency{0};                             ///< of the store, from the listing; zero: not known
@@ -87,6 +89,7 @@ class FetchLoop {
     std::uint64_t charged = 0;                      // since the beginning
     bool failed = false;
     std::optional<std::uint64_t> skipped;  // what is still under way of this object is dropped
+    std::optional<std::uint64_t> resumed;  // records of this object were committed before
     [[nodiscard]] std::uint64_t held() const noexcept { return charged - feed->released(); }
   };
   struct Ended {
@@ -131,6 +134,7 @@ class FetchLoop {
     return listing_->object_of_lane(read.lane, options_.lanes, read.ordinal);
   }
   [[nodiscard]] std::string name(const ObjectRead& read) const;
+  [[nodiscard]] Taken taken_of(const ObjectRead& read) const;
 
   const std::shared_ptr<ObjectStore> store_;
   const std::shared_ptr<const Listing> listing_;

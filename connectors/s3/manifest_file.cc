@@ -37,53 +37,54 @@ Error ManifestFile::fenced(const Owner& owner, std::string_view how) const {
       .with("owner", owner.id);
 }
 
-Error ManifestFile::no_manifest(Error error) const {
-  return std::move(error)
-      .prefixed(fmt::format("manifest {}: ", options_.url))
-      .with("to go on",
-            "restore it from a copy, give another checkpoint.url, or start over with --reset and an emptied output, "
-            "since what was written stays");
+/// Nothing when there is none. What is too large for a manifest is not read, and has its ETag all the same: --reset
+/// replaces it like any other.
+Result<std::optional<ManifestFile::Version>> ManifestFile::look() {
+  auto got = store_->get(options_.key, kManifestLimit, options_.timeout);
+  if (got) return Version{std::move(got->etag), parse_manifest(got->bytes)};
+  if (got.error().code() == ErrorCode::not_found) return std::nullopt;
+  if (got.error().code() != ErrorCode::too_large) return fail(std::move(got).error());
+  auto head = store_->head(options_.key);
+  if (head) return Version{std::move(head->info.etag), fail(std::move(got).error())};
+  if (head.error().code() == ErrorCode::not_found) return std::nullopt;
+  return fail(std::move(head).error());
 }
 
-/// One version, retried while it may pass; without patience, as a store that never answered is rather a wrong one.
-Result<WholeObject> ManifestFile::get() {
+/// Retried while it may pass; without patience, as a store that never answered is rather a wrong one.
+Result<std::optional<ManifestFile::Version>> ManifestFile::look_patiently() {
   RetryPolicy retry = options_.retry;
   retry.patience = Duration::zero();
   Tries tries(retry, random_);
   while (true) {
-    auto got = store_->get(options_.key, kManifestLimit, options_.timeout);
-    if (got || got.error().code() == ErrorCode::not_found) return got;
-    const auto wait = tries.next(got.error(), clock_.now());
+    auto there = look();
+    if (there) return there;
+    const auto wait = tries.next(there.error(), clock_.now());
     if (!wait) {
-      return fail(std::move(got)
+      return fail(std::move(there)
                       .error()
                       .prefixed(fmt::format("reading the manifest {}{}: ", options_.url,
                                             options_.store_unset ? kStoreUnset : std::string_view()))
                       .as(ErrorClass::fatal));
     }
-    log_.warn("reading the manifest failed; trying again", {{"error", got.error().describe()}});
+    log_.warn("reading the manifest failed; trying again", {{"error", there.error().describe()}});
     if (stop_.wait(clock_, *wait))
       return fail(Error::fatal(ErrorCode::cancelled, "stopped while reading the manifest"));
   }
 }
 
 Result<std::optional<Manifest>> ManifestFile::load() {
-  auto got = get();
-  exists_ = got.has_value();
-  etag_ = got ? got->etag : ETag{};
-  if (!got && got.error().code() == ErrorCode::not_found) return std::nullopt;
-  if (!got && got.error().code() != ErrorCode::too_large) return fail(std::move(got).error());
-  auto manifest = got ? parse_manifest(got->bytes) : Result<Manifest>(std::unexpect, std::move(got).error());
-  if (!manifest) {
-    std::string message = fmt::format(
-        "manifest {}: {}. Nothing was started: a position that cannot be read must not pass for a first run. Restore "
-        "it "
-        "from a copy, give another checkpoint.url, or start over with --reset and an emptied output, since what was "
-        "written stays",
-        options_.url, manifest.error().message());
-    return fail(Error::fatal(ErrorCode::manifest, std::move(message)));
-  }
-  return *std::move(manifest);
+  MILLRACE_ASSIGN(auto there, look_patiently());
+  exists_ = there.has_value();
+  etag_ = there ? there->etag : ETag{};
+  if (!there) return std::nullopt;
+  if (there->manifest) return *std::move(there->manifest);
+  std::string message = fmt::format(
+      "manifest {}: {}. Nothing was started: a position that cannot be read must not pass for a first run. Restore "
+      "it "
+      "from a copy, give another checkpoint.url, or start over with --reset and an emptied output, since what was "
+      "written stays",
+      options_.url, there->manifest.error().message());
+  return fail(Error::fatal(ErrorCode::manifest, std::move(message)));
 }
 
 Result<std::optional<Manifest>> ManifestFile::nothing_there() {
@@ -106,7 +107,6 @@ Result<std::optional<Manifest>> ManifestFile::acquire() {
     auto loaded = load();
     if (!loaded && options_.reset && loaded.error().code() == ErrorCode::manifest) {
       log_.warn("what is there is no manifest; replacing it, as --reset asks", {{"error", loaded.error().message()}});
-      exists_ = true;
       return std::nullopt;
     }
     if (!loaded) return fail(std::move(loaded).error());
@@ -142,22 +142,22 @@ Result<bool> ManifestFile::free_to_take(const Manifest& manifest) {
     log_.info("the process that kept the manifest is gone; taking it over", {{"owner", owner.describe()}});
     return true;
   }
-  const Duration age = std::chrono::microseconds(std::max<UnixMicros>(0, clock_.unix_micros() - owner.heartbeat));
-  if (age > options_.owner_timeout) {
-    log_.warn("the run that kept the manifest has not been heard of for too long; taking it over",
-              {{"owner", owner.describe()}});
-    return true;
-  }
+  // Only our own clock: how long the version has stood still since we first saw it. Theirs may be hours off.
+  const SteadyTime now = clock_.now();
   if (!waiting_for_) {
-    waiting_for_ = owner;
+    waiting_for_ = {owner, manifest.generation, etag_, now};
     log_.warn(fmt::format("another run keeps the manifest; waiting up to {}s for a sign of life, --take-over does not "
                           "wait",
                           std::chrono::ceil<std::chrono::seconds>(options_.owner_timeout).count()),
               {{"owner", owner.describe()}});
-  } else if (*waiting_for_ != owner) {
+  }
+  const StandingStill& seen = *waiting_for_;
+  if (seen.owner != owner || seen.generation != manifest.generation || seen.etag != etag_) {
     return fail(fenced(owner, "it is being kept"));
   }
-  return false;
+  if (now - seen.since < options_.owner_timeout) return false;
+  log_.warn("the run that kept the manifest gave no sign of life; taking it over", {{"owner", owner.describe()}});
+  return true;
 }
 
 Result<void> ManifestFile::save(Manifest& manifest, bool released) {
@@ -207,8 +207,13 @@ Result<void> ManifestFile::put(const std::string& body, PutCondition condition) 
 
 /// After a refusal: who wrote what is there? True: we did, go on with its ETag. False: the condition itself is broken.
 Result<bool> ManifestFile::settle_conflict(bool after_if_absent) {
-  auto there = store_->get(options_.key, kManifestLimit, options_.timeout);
-  if (!there && there.error().code() == ErrorCode::not_found) {
+  auto looked = look();
+  if (!looked) {
+    return fail(
+        std::move(looked).error().prefixed(fmt::format("reading the manifest {} after a conflict: ", options_.url)));
+  }
+  const auto& there = *looked;
+  if (!there) {
     if (after_if_absent) {
       give_up_conditions("it refused to create what is not there");
       return false;
@@ -218,46 +223,36 @@ Result<bool> ManifestFile::settle_conflict(bool after_if_absent) {
     etag_ = {};
     return true;
   }
-  if (!there)
-    return fail(
-        std::move(there).error().prefixed(fmt::format("reading the manifest {} after a conflict: ", options_.url)));
-  auto manifest = parse_manifest(there->bytes);
-  if (!manifest) {
-    return fail(
-        Error::fatal(ErrorCode::fenced, fmt::format("manifest {}: somebody else wrote to it, and it is no manifest "
-                                                    "any more: {}",
-                                                    options_.url, manifest.error().message())));
-  }
-  if (manifest->owner.id != self_.id) {
-    // With an unchanged ETag it is still the version that we replace: the store refuses what it should accept.
-    if (!after_if_absent && there->etag == etag_) {
-      give_up_conditions("it refused to replace exactly the version that is there");
-      return false;
-    }
-    return fail(fenced(manifest->owner, after_if_absent ? "it was created" : "it was taken over"));
-  }
-  if (there->etag == etag_ && !after_if_absent) {
+  // With an unchanged ETag it is still the version that we replace: the store refuses what it should accept.
+  if (!after_if_absent && there->etag == etag_) {
     give_up_conditions("it refused to replace exactly the version that is there");
     return false;
+  }
+  if (!there->manifest) return fail(no_manifest_any_more(there->manifest.error()));
+  if (there->manifest->owner.id != self_.id) {
+    return fail(fenced(there->manifest->owner, after_if_absent ? "it was created" : "it was taken over"));
   }
   exists_ = true;
   etag_ = there->etag;  // an earlier try of ours had landed although its answer was lost
   return true;
 }
 
+Error ManifestFile::no_manifest_any_more(const Error& why) const {
+  return Error::fatal(ErrorCode::fenced,
+                      fmt::format("manifest {}: somebody else wrote to it, and it is no manifest any more: {}",
+                                  options_.url, why.message()));
+}
+
 Result<void> ManifestFile::read_compare_write(const std::string& body) {
-  auto there = store_->get(options_.key, kManifestLimit, options_.timeout);
-  if (there) {
-    const auto manifest = parse_manifest(there->bytes);
+  auto looked = look();
+  if (!looked) return fail(std::move(looked).error().prefixed(fmt::format("reading the manifest {}: ", options_.url)));
+  if (const auto& there = *looked) {
+    const auto& manifest = there->manifest;
     const bool replaceable = manifest ? manifest->owner.id == self_.id || manifest->owner.id == before_us_
                                       : before_us_.empty() && options_.reset;
     if (!replaceable) {
-      if (manifest) return fail(fenced(manifest->owner, "it was taken over"));
-      return fail(Error::fatal(ErrorCode::fenced, fmt::format("manifest {}: somebody else wrote to it: {}",
-                                                              options_.url, manifest.error().message())));
+      return fail(manifest ? fenced(manifest->owner, "it was taken over") : no_manifest_any_more(manifest.error()));
     }
-  } else if (there.error().code() != ErrorCode::not_found) {
-    return fail(std::move(there).error().prefixed(fmt::format("reading the manifest {}: ", options_.url)));
   }
   MILLRACE_TRY(put(body, PutCondition::none));
   before_us_ = self_.id;

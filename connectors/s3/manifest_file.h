@@ -52,15 +52,21 @@ class ManifestFile {
   [[nodiscard]] const Options& options() const noexcept { return options_; }
 
  private:
-  Result<WholeObject> get();
+  /// One version as it lies in the store; one that is no manifest says why.
+  struct Version {
+    ETag etag;
+    Result<Manifest> manifest;
+  };
+  Result<std::optional<Version>> look();
+  Result<std::optional<Version>> look_patiently();
   Result<std::optional<Manifest>> nothing_there();
   Result<bool> free_to_take(const Manifest& manifest);
   Result<void> put(const std::string& body, PutCondition condition);
   Result<bool> settle_conflict(bool after_if_absent);
   Result<void> read_compare_write(const std::string& body);
   void give_up_conditions(std::string_view why);
+  [[nodiscard]] Error no_manifest_any_more(const Error& why) const;
   [[nodiscard]] Error fenced(const Owner& owner, std::string_view how) const;
-  [[nodiscard]] Error no_manifest(Error error) const;
 
   const std::shared_ptr<ObjectStore> store_;
   const Options options_;
@@ -74,7 +80,14 @@ class ManifestFile {
   bool exists_ = false;  // a version was seen
   bool conditional_ = true;
   std::string before_us_;  // the owner of the version that we replace, for read-compare-write
-  std::optional<Owner> waiting_for_;
+  /// The version that shows no life yet, and since when, on our own clock.
+  struct StandingStill {
+    Owner owner;
+    std::uint64_t generation = 0;
+    ETag etag;
+    SteadyTime since;
+  };
+  std::optional<StandingStill> waiting_for_;
 };
 
 }  // namespace millrace::s3_source

@@ -43,21 +43,32 @@ void ManifestKeeper::run() {
     log_.warn("the store's conditional writes could not be tried out", {{"error", probed.error().describe()}});
   }
   keep_listing();
-  const MutexLock lock(mutex_);
-  while (!ending_ && !failure_) {
-    const SteadyTime now = clock_.now();
-    const bool behind = durable_ < submitted_;
-    const bool due = behind ? now >= not_before_ : now >= next_heartbeat();
-    if (due) {
-      save_once(/*released=*/next_.complete);
-    } else {
-      clock_.wait_until(changed_, mutex_, behind ? not_before_ : next_heartbeat());
-    }
+  // Written without the lock, so that nobody who submits waits for a store.
+  for (bool more = true; more;) {
+    auto save = next_save();
+    if (!save) break;
+    more = !save->last;
+    auto saved = file_.save(save->manifest, save->released);
+    settle(*std::move(save), std::move(saved));
   }
-  // Goodbye, so that the next run need not wait. One try: what does not work now is found out by the heartbeat's age.
-  if (!failure_ && !given_up_ && (!saved_.owner.released || durable_ < submitted_)) save_once(/*released=*/true);
+  const MutexLock lock(mutex_);
   ended_ = true;
   changed_.notify_all();
+}
+
+/// Waits until there is something to save; nothing when the end has come and there is no goodbye to say.
+std::optional<ManifestKeeper::Save> ManifestKeeper::next_save() {
+  const MutexLock lock(mutex_);
+  while (!ending_ && !failure_) {
+    const bool behind = durable_ < submitted_;
+    const SteadyTime due = behind ? not_before_ : next_heartbeat();
+    if (clock_.now() >= due) return Save{next_, submitted_, /*released=*/next_.complete};
+    clock_.wait_until(changed_, mutex_, due);
+  }
+  // Goodbye, so that the next run need not wait. One try: what does not work now is found out by whoever waits for a
+  // sign of life.
+  if (failure_ || given_up_ || (saved_.owner.released && durable_ == submitted_)) return std::nullopt;
+  return Save{next_, submitted_, /*released=*/true, /*last=*/true};
 }
 
 /// First the listing, then a manifest that names it: a crash in between leaves a manifest that names none, and the next
@@ -75,18 +86,13 @@ void ManifestKeeper::keep_listing() {
   ++submitted_;
 }
 
-/// Writes `next_` without the lock, so that nobody who submits waits for a store.
-void ManifestKeeper::save_once(bool released) {
-  Manifest writing = next_;
-  const std::uint64_t holds = submitted_;
-  mutex_.unlock();
-  auto saved = file_.save(writing, released);
-  mutex_.lock();
-  next_.generation = writing.generation;
+void ManifestKeeper::settle(Save save, Result<void> saved) {
+  const MutexLock lock(mutex_);
+  next_.generation = save.manifest.generation;
   last_save_ = clock_.now();
   if (saved) {
-    saved_ = std::move(writing);
-    durable_ = holds;
+    saved_ = std::move(save.manifest);
+    durable_ = save.holds;
     last_error_.reset();
     backoff_.reset();
     not_before_ = last_save_;

@@ -49,7 +49,15 @@ class ManifestKeeper {
  private:
   void run();
   void keep_listing();
-  void save_once(bool released) MILLRACE_REQUIRES(mutex_);
+  /// One version on its way to the store.
+  struct Save {
+    Manifest manifest;
+    std::uint64_t holds = 0;  ///< so many submissions
+    bool released = false;
+    bool last = false;
+  };
+  std::optional<Save> next_save();
+  void settle(Save save, Result<void> saved);
   [[nodiscard]] SteadyTime next_heartbeat() const MILLRACE_REQUIRES(mutex_);
 
   ManifestFile& file_;

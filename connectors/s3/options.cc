@@ -60,7 +60,7 @@ Schema<S3SourceOptions::Checkpoint> checkpoint_schema() {
              "tick.",
              {.min = 0.1, .max = 3600});
   s.optional("owner_timeout", &Checkpoint::owner_timeout,
-             "How old the heartbeat of another run must be before its manifest is taken over.",
+             "How long another run must give no sign of life before its manifest is taken over.",
              {.min = 1, .max = 86400});
   return s;
 }

@@ -51,6 +51,7 @@ void Preparation::start() {
       const MutexLock lock(mutex_);
       result_ = std::move(result);
       ended_ = true;
+      changed_.notify_all();
     }
     parts_.done();
   });
@@ -58,22 +59,60 @@ void Preparation::start() {
 
 std::optional<Result<Prepared>> Preparation::take() {
   const MutexLock lock(mutex_);
+  if (result_ && *result_) claimed_.reset();
   return std::exchange(result_, std::nullopt);
 }
 
-void Preparation::stop() {
-  bool under_way = false;
+void Preparation::stop(SteadyTime deadline) {
+  parts_.stop->request();
+  bool cut = false;
+  std::optional<Result<Prepared>> untaken;
   {
     const MutexLock lock(mutex_);
-    under_way = thread_.joinable() && !ended_;
+    stopped_ = true;
+    while (claiming_ && parts_.clock->now() < deadline) parts_.clock->wait_until(changed_, mutex_, deadline);
+    // Once the manifest is claimed nothing is left to wait for, and the store is needed for the goodbye.
+    cut = thread_.joinable() && !ended_ && (claiming_ || !claimed_);
   }
-  parts_.stop->request();
   // Nobody has been given a lane, so nobody else needs the stores.
-  if (under_way) {
+  if (cut) {
     parts_.store->cancel_all();
     parts_.file->cancel();
   }
   thread_.join();
+  {
+    const MutexLock lock(mutex_);
+    untaken.swap(result_);
+  }
+  untaken.reset();  // its reads end
+  say_goodbye(deadline);
+}
+
+/// Else whoever runs next would wait for a sign of life. One try.
+void Preparation::say_goodbye(SteadyTime deadline) {
+  std::optional<Manifest> claimed;
+  {
+    const MutexLock lock(mutex_);
+    claimed.swap(claimed_);
+    if (!claimed || claimed->owner.released) return;
+    ended_ = false;
+  }
+  Thread goodbye("s3-goodbye", [&] {
+    if (auto saved = parts_.file->save(*claimed, /*released=*/true); !saved) {
+      parts_.log.warn("the manifest could not be released; the next run waits for a sign of life first",
+                      {{"error", saved.error().describe()}});
+    }
+    const MutexLock lock(mutex_);
+    ended_ = true;
+    changed_.notify_all();
+  });
+  bool in_time = false;
+  {
+    const MutexLock lock(mutex_);
+    while (!ended_ && parts_.clock->now() < deadline) parts_.clock->wait_until(changed_, mutex_, deadline);
+    in_time = ended_;
+  }
+  if (!in_time) parts_.file->cancel();
 }
 
 Result<Prepared> Preparation::run() {
@@ -192,6 +231,7 @@ Result<Prepared> Preparation::deal(std::shared_ptr<const Listing> listing, std::
                                                      .chunk_bytes = given.chunk_bytes.bytes,
                                                      .requests_in_flight = given.requests_in_flight,
                                                      .skip_archived = given.on_archived == OnArchived::skip,
+                                                     .frozen = given.frozen == Frozen::strict,
                                                      .retry = parts_.settings->retry,
                                                      .url = parts_.url_base,
                                                      .first_latency = lister_.fastest_page()},
@@ -209,13 +249,29 @@ Result<ListingDifference> Preparation::changes_of(const Manifest& manifest, cons
 Result<void> Preparation::claim(Prepared& prepared) {
   Tries tries(parts_.settings->retry, *parts_.random);
   while (true) {
-    auto saved = parts_.file->save(prepared.manifest, /*released=*/prepared.manifest.complete);
+    auto saved = claim_once(prepared);
     if (saved) return saved;
     const auto wait = tries.next(saved.error(), parts_.clock->now());
     if (!wait) return fail(std::move(saved).error().as(ErrorClass::fatal));
     parts_.log.warn("the manifest could not be claimed; trying again", {{"error", saved.error().describe()}});
     if (parts_.stop->wait(*parts_.clock, *wait)) return saved;
   }
+}
+
+Result<void> Preparation::claim_once(Prepared& prepared) {
+  {
+    const MutexLock lock(mutex_);
+    if (stopped_) return fail(Error::fatal(ErrorCode::cancelled, "stopped before the manifest was claimed"));
+    claiming_ = true;
+  }
+  auto saved = parts_.file->save(prepared.manifest, /*released=*/prepared.manifest.complete);
+  const MutexLock lock(mutex_);
+  claiming_ = false;
+  changed_.notify_all();
+  // A try that got no answer may have landed, and a later one finds out.
+  if (saved || saved.error().is_retryable()) claimed_ = prepared.manifest;
+  if (!saved && saved.error().code() == ErrorCode::fenced) claimed_.reset();
+  return saved;
 }
 
 }  // namespace millrace::s3_source

@@ -49,10 +49,11 @@ class Preparation {
   Preparation& operator=(const Preparation&) = delete;
 
   void start();
-  /// The result, once; nothing while it goes on.
+  /// The result, once; nothing while it goes on. With it the manifest is the caller's to release.
   [[nodiscard]] std::optional<Result<Prepared>> take();
-  /// Ends it, soon. The store's calls under way are cancelled.
-  void stop();
+  /// Ends it, soon, and says goodbye in the manifest if it has been claimed for a result that nobody took. The store's
+  /// calls under way are cancelled, but for those that claim and release: these are cut off at `deadline`.
+  void stop(SteadyTime deadline = SteadyTime::max());
 
   [[nodiscard]] std::uint64_t keys_listed() const noexcept { return lister_.keys_so_far(); }
 
@@ -63,11 +64,17 @@ class Preparation {
   Result<Prepared> deal(std::shared_ptr<const Listing> listing, std::optional<Manifest> manifest);
   Result<ListingDifference> changes_of(const Manifest& manifest, const Listing& listing);
   Result<void> claim(Prepared& prepared);
+  Result<void> claim_once(Prepared& prepared);
+  void say_goodbye(SteadyTime deadline);
 
   Parts parts_;
   Lister lister_;
   Mutex mutex_;
+  CondVar changed_;
   std::optional<Result<Prepared>> result_ MILLRACE_GUARDED_BY(mutex_);
+  std::optional<Manifest> claimed_ MILLRACE_GUARDED_BY(mutex_);  // under our name in the store, or perhaps
+  bool claiming_ MILLRACE_GUARDED_BY(mutex_) = false;            // a save is under way
+  bool stopped_ MILLRACE_GUARDED_BY(mutex_) = false;
   bool ended_ MILLRACE_GUARDED_BY(mutex_) = false;
   Thread thread_;
 };

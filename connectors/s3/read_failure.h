@@ -12,13 +12,20 @@
 
 namespace millrace::s3_source {
 
+/// How much of an object the run has taken: decides what a person can do when it is not what was listed.
+enum class Taken {
+  nothing,    ///< another run may read whatever is there then
+  something,  ///< records of it are on their way, committed or not
+  committed,  ///< some were committed before, or no change at all is allowed (frozen: strict)
+};
+
 /// `error` ended the read of `listed` for good. Objects that are gone or overwritten become drift, with the old ETag
 /// and the one that stands there `now`, where that is known. `name` is the object for people.
 [[nodiscard]] Error read_failure(const ListedObject& listed, const std::string& name, const ObjectRead& read,
-                                 Error error, const std::optional<ETag>& now = std::nullopt);
+                                 Error error, Taken taken, const std::optional<ETag>& now = std::nullopt);
 
 /// Reads of one object that no ETag pins must at least agree in what the store says of it: nothing when they do.
 [[nodiscard]] std::optional<Error> changed_between(const ListedObject& listed, const std::string& name,
-                                                   const ObjectRead& read);
+                                                   const ObjectRead& read, Taken taken);
 
 }  // namespace millrace::s3_source

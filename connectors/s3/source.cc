@@ -216,7 +216,7 @@ void BackfillSource::resume(std::span<const LaneId> lanes) {
 
 void BackfillSource::close_by(SteadyTime deadline) {
   if (std::exchange(closed_, true)) return;
-  if (preparation_) preparation_->stop();
+  if (preparation_) preparation_->stop(deadline);
   if (fetch_) fetch_->stop();
   std::shared_ptr<ManifestKeeper> keeper;
   {
