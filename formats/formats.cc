@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millrace/framing/formats.h"
 
+#include "formats/json_array/framer.h"
+#include "formats/lines/framer.h"
 #include "formats/ndjson/framer.h"
+#include "formats/raw/framer.h"
 
 namespace millrace {
 namespace {
@@ -10,7 +13,10 @@ struct Row {
   std::string_view name;
   FramerFactory factory;
 };
-constexpr Row kRows[] = {{"ndjson", ndjson::make_ndjson_framer}};
+constexpr Row kRows[] = {{"ndjson", ndjson::make_ndjson_framer},
+                         {"lines", lines::make_line_framer},
+                         {"json_array", json_array::make_json_array_framer},
+                         {"raw", raw::make_raw_framer}};
 
 }  // namespace
 

@@ -78,8 +78,11 @@ Schema<S3SourceOptions> source_schema() {
              "Worker lanes. The sorted listing is dealt round-robin over them and each reads its objects one after the "
              "other, so this bounds how many threads can work. Fixed for the life of a checkpoint.",
              {.min = 1, .max = kMaxLanes});
-  s.optional("format", &Options::format,
-             "How records are framed. ndjson: one a line; blank lines are none; a last line needs no newline.");
+  s.optional(
+      "format", &Options::format,
+      "How records are framed. ndjson: one a line; blank lines are none; a last line needs no newline. lines: "
+      "every line, blank ones too. json_array: the elements of the one array that an object is, read as it comes. "
+      "raw: the whole object, as long as max_record_bytes at most.");
   s.optional(
       "compression", &Options::compression,
       "auto: by the object's extension (.gz .gzip .zst .zstd) or its Content-Encoding, checked against its first "

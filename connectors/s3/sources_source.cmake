@@ -41,6 +41,8 @@ endif()
 millrace_test(s3_listing_test SOURCES listing_test.cc local_folder_test.cc DEPENDS s3 store_memory store_faulty LINK rapidcheck fmt::fmt LABELS unit property)
 millrace_test(s3_manifest_test SOURCES kept_listing_test.cc manifest_file_test.cc manifest_keeper_test.cc
   DEPENDS s3 store_memory store_faulty testing LINK rapidcheck fmt::fmt LABELS unit property)
+millrace_test(s3_formats_test SOURCES source_formats_test.cc
+  DEPENDS s3 record checkpoint store_memory store_faulty LINK fmt::fmt LABELS unit property)
 millrace_test(s3_source_test SOURCES preparation_test.cc source_change_test.cc source_listing_test.cc source_property_test.cc source_reading_test.cc source_resume_test.cc source_test.cc
   DEPENDS s3 record checkpoint store_memory store_faulty LINK rapidcheck fmt::fmt LABELS unit property TIMEOUT 300)
 millrace_allocation_test(s3_lane_allocation_test SOURCES lane_allocation_test.cc

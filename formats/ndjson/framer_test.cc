@@ -8,12 +8,11 @@
 #include <rapidcheck.h>
 
 #include <algorithm>
-#include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "formats/ndjson/line_model.h"
+#include "framing/framer_testing.h"
 #include "millrace/base/bytes.h"
 
 namespace millrace::ndjson {
@@ -21,40 +20,14 @@ namespace {
 
 using namespace std::string_literals;
 
-// Shows the framer growing windows that end at `cuts` (and the end), each in a heap block of its own size plus padding.
-Framed framed_with_cuts(const std::string& stream, std::vector<std::size_t> cuts, std::size_t max_frames,
+Framed framed_with_cuts(const std::string& stream, const std::vector<std::size_t>& cuts, std::size_t max_frames,
                         std::size_t max_record_bytes) {
   NdjsonFramer framer(FramerOptions{.max_record_bytes = max_record_bytes});
-  cuts.push_back(stream.size());
-  Framed framed;
-  Frames frames;
-  std::size_t begin = 0;
-  for (std::size_t i = 0; i < cuts.size(); ++i) {
-    const bool last = i + 1 == cuts.size();
-    for (;;) {
-      const std::size_t size = cuts[i] - begin;
-      const auto block = std::make_unique<char[]>(size + kBytePadding);
-      std::fill_n(block.get(), size + kBytePadding, '\n');
-      stream.copy(block.get(), size, begin);
-      frames.clear();
-      const auto consumed = framer.frame({block.get(), size}, last, max_frames, frames);
-      if (!consumed) {
-        EXPECT_EQ(consumed.error().code(), ErrorCode::too_large);
-        EXPECT_TRUE(frames.empty());
-        const auto again = framer.frame({block.get(), size}, last, max_frames, frames);
-        EXPECT_FALSE(again) << "an error comes again";
-        framed.too_large = true;
-        framed.line_of_error = framer.position();
-        return framed;
-      }
-      EXPECT_LE(frames.size(), max_frames);
-      for (const std::string_view frame : frames) framed.records.emplace_back(frame);
-      begin += *consumed;
-      if (*consumed == 0) break;
-    }
+  const framing::FramedStream got = framing::frame_in_pieces(framer, stream, cuts, max_frames);
+  if (got.error) {
+    EXPECT_EQ(got.error->code(), ErrorCode::too_large);
   }
-  EXPECT_EQ(begin, stream.size());
-  return framed;
+  return {got.records, got.error.has_value(), got.position};
 }
 
 const std::vector<std::string>& pieces() {
@@ -98,9 +71,7 @@ TEST(NdjsonFramer, AllCutsOfSmallStreamsGiveTheSameFrames) {
 TEST(NdjsonFramer, OneByteWindowsGiveTheSameFrames) {
   EXPECT_TRUE(rc::check("a cut after each byte", [] {
     const std::string stream = *rc::gen::resize(40, stream_of_pieces());
-    std::vector<std::size_t> cuts;
-    for (std::size_t i = 0; i < stream.size(); ++i) cuts.push_back(i);
-    RC_ASSERT(framed_with_cuts(stream, cuts, 3, 1000) == model_of_lines(stream, 1000));
+    RC_ASSERT(framed_with_cuts(stream, framing::every_cut(stream), 3, 1000) == model_of_lines(stream, 1000));
   }));
 }
 

@@ -210,6 +210,7 @@ TEST(JsonChecker, C10_C12_HintsAtWhatWasMeant) {
   for (const std::string_view line : {"{", "  \"n\": 1", "  \"n\": {", "  \"n\": 1,", "}", "  },", "[", "  ]"}) {
     EXPECT_THAT(hint(line), testing::HasSubstr("printed over several lines")) << line;
   }
+  EXPECT_THAT(hint("["), testing::HasSubstr("format: json_array"));
   EXPECT_THAT(hint("\xEF\xBB\xBF{}"), testing::HasSubstr("byte order mark"));
   EXPECT_THAT(hint("\x1F\x8B\x08"), testing::HasSubstr("gzip"));
   EXPECT_THAT(hint("\x28\xB5\x2F\xFD"), testing::HasSubstr("zstd"));

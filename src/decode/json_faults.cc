@@ -40,8 +40,12 @@ std::string json_hint(const JsonFault& fault, std::string_view document) {
   }
   if (fault.code != ErrorCode::malformed) return {};
   if (is_part_of_pretty_print(document, fault)) {
-    return "this looks like one line of a document printed over several lines; NDJSON wants each document on a line "
-           "of its own (`jq -c .` rewrites it so)";
+    return trimmed(document).front() == '['
+               ? "this looks like one line of an array printed over several lines; NDJSON wants each document on a "
+                 "line "
+                 "of its own, format: json_array takes the elements of one array"
+               : "this looks like one line of a document printed over several lines; NDJSON wants each document on a "
+                 "line of its own (`jq -c .` rewrites it so)";
   }
   if (fault.at < document.size()) {
     const char found = document[fault.at];

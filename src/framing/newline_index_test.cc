@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "formats/ndjson/newline_index.h"
+#include "framing/newline_index.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace millrace::ndjson {
+namespace millrace::framing {
 namespace {
 
 std::vector<std::uint32_t> one_by_one(const std::string& bytes) {
@@ -58,4 +58,4 @@ TEST(NewlineIndex, TakesNothingButNewlines) {
 }
 
 }  // namespace
-}  // namespace millrace::ndjson
+}  // namespace millrace::framing

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace millrace::ndjson {
+namespace millrace::framing {
 
 /// Writes where the newlines of [bytes, bytes + size) lie, relative to `bytes`, and returns how many there are. Up to
 /// 63 bytes behind the range are read. `positions` has room for size + 1 entries: one is written before it is known to
@@ -19,4 +19,4 @@ using FindNewlines = std::size_t (*)(const char* bytes, std::size_t size, std::u
 /// Every one of them that it runs, for tests; the last is find_newlines(). Ends with a null pointer.
 [[nodiscard]] const FindNewlines* all_find_newlines() noexcept;
 
-}  // namespace millrace::ndjson
+}  // namespace millrace::framing

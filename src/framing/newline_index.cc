@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "formats/ndjson/newline_index.h"
+#include "framing/newline_index.h"
 
 #include <array>
 #include <bit>
@@ -9,7 +9,7 @@
 #include <immintrin.h>
 #endif
 
-namespace millrace::ndjson {
+namespace millrace::framing {
 namespace {
 
 std::size_t find_with_memchr(const char* bytes, std::size_t size, std::uint32_t* positions) {
@@ -145,4 +145,4 @@ FindNewlines find_newlines() noexcept {
   return *last;
 }
 
-}  // namespace millrace::ndjson
+}  // namespace millrace::framing

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// Goal: what holds for one format of the source holds for each: a run that is killed behind any record goes on with
+// exactly the rest, plain or compressed, however the reads cut the object; bad input is told with object, place, cause
+// and way out. The expected records are written out beside each object; compressed bytes come from gzip and zstd.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "connectors/s3/compressed_by.h"
+#include "connectors/s3/source_fixture.h"
+
+namespace millrace::s3_source {
+namespace {
+
+using millrace::testing::MemoryStore;
+using Records = std::vector<std::string>;
+
+struct Sample {
+  std::string format;
+  std::string bytes;
+  Records records;
+};
+
+/// One object of each format, with what is odd about it.
+std::vector<Sample> samples() {
+  return {
+      {"ndjson", "\xEF\xBB\xBF{\"n\":1}\r\n\n  \n{\"n\":2}\n3\n\n4", {"{\"n\":1}", "{\"n\":2}", "3", "4"}},
+      {"lines",
+       "\xEF\xBB\xBF"
+       "one\r\n\n  \ntwo\n\nlast",
+       {"\xEF\xBB\xBF"
+        "one",
+        "", "  ", "two", "", "last"}},
+      {"json_array",
+       "\xEF\xBB\xBF [\n{\"n\": \"],[\\\"\"} , [1,[2]],\"a,\\\\\",\n 4,null]\r\n",
+       {"{\"n\": \"],[\\\"\"}", "[1,[2]]", "\"a,\\\\\"", "4", "null"}},
+      {"raw", std::string("\0\xFF\n\r\n\x1F", 6), {std::string("\0\xFF\n\r\n\x1F", 6)}},
+  };
+}
+
+class Formats : public SourceTest, public ::testing::WithParamInterface<Sample> {
+ protected:
+  std::unique_ptr<BackfillRig> rig_of(std::size_t chunk_bytes) {
+    auto rig = std::make_unique<BackfillRig>(memory);
+    rig->options.format = GetParam().format;
+    rig->options.lanes = 1;
+    rig->options.chunk_bytes = {chunk_bytes};
+    rig->options.prefetch_bytes = {4 * chunk_bytes};
+    rig->max_records = 1;
+    rig->flags.take_over = true;
+    return rig;
+  }
+  static Records texts(const BackfillRig& rig) {
+    Records texts;
+    for (const Record& record : rig.records) texts.push_back(record.bytes);
+    return texts;
+  }
+};
+
+TEST_P(Formats, INV1_KilledBehindAnyRecordTheNextRunReadsExactlyTheRest) {
+  const Sample& sample = GetParam();
+  const std::pair<std::string, std::string> stored_as[] = {
+      {"", sample.bytes}, {".gz", gzip_of(sample.bytes)}, {".zst", zstd_of(sample.bytes)}};
+  for (const auto& [extension, bytes] : stored_as) {
+    for (const std::size_t chunk_bytes : {std::size_t{3}, std::size_t{1000}}) {
+      // The object twice, so that the rest reaches into the next one.
+      Records all = sample.records;
+      all.insert(all.end(), sample.records.begin(), sample.records.end());
+      for (std::size_t killed_behind = 0; killed_behind <= all.size(); ++killed_behind) {
+        memory = std::make_shared<MemoryStore>();
+        memory->set("in/a" + extension, bytes);
+        memory->set("in/b" + extension, bytes);
+        const auto first = rig_of(chunk_bytes);
+        ASSERT_TRUE(first->open());
+        ASSERT_TRUE(first->poll_records(killed_behind));
+        ASSERT_TRUE(first->commit());
+        first->kill();
+        const auto second = rig_of(chunk_bytes);
+        ASSERT_EQ(message_of(second->run()), "succeeded");
+        const Records rest(all.begin() + static_cast<std::ptrdiff_t>(killed_behind), all.end());
+        ASSERT_EQ(texts(*second), rest) << "killed behind " << killed_behind << " of a" << extension;
+        ASSERT_TRUE(stored().complete);
+      }
+    }
+  }
+}
+
+// C01: no bytes, and nothing once it is decompressed: no record, and the object behind it is read.
+TEST_P(Formats, C01_AnObjectOfNothingHasNoRecord) {
+  memory->set("in/0", "");
+  memory->set("in/1.gz", gzip_of(""));
+  memory->set("in/2", GetParam().bytes);
+  const auto rig = rig_of(1000);
+  ASSERT_EQ(message_of(rig->run()), "succeeded");
+  EXPECT_EQ(texts(*rig), GetParam().records);
+  EXPECT_EQ(rig->records.front().object, "in/2");
+  EXPECT_TRUE(stored().complete);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Formats, ::testing::ValuesIn(samples()),
+                         [](const auto& sample) { return sample.param.format; });
+
+class FormatFaults : public SourceTest {
+ protected:
+  std::string problem_of(const std::string& format, const std::string& bytes, std::uint64_t max_record_bytes = 1000) {
+    memory = std::make_shared<MemoryStore>();
+    memory->set("in/a", bytes);
+    BackfillRig rig(memory);
+    rig.options.format = format;
+    rig.options.max_record_bytes = {max_record_bytes};
+    const auto result = rig.run();
+    EXPECT_FALSE(stored().complete);
+    return message_of(result);
+  }
+};
+
+TEST_F(FormatFaults, C05_ARawObjectOverTheLimitNamesItAndTheWayOut) {
+  EXPECT_EQ(problem_of("raw", std::string(1001, 'x')),
+            "object 's3://b/in/a': format raw makes one record of the whole object, which is longer than "
+            "max_record_bytes: 1001 bytes, limit 1000; raise max_record_bytes, or choose a format that cuts the object "
+            "into records (decoded byte 0, record 1)");
+}
+
+TEST_F(FormatFaults, C12_WhatIsNoArrayNamesObjectElementAndTheWayOut) {
+  EXPECT_EQ(
+      problem_of("json_array", "{\"n\":1}\n{\"n\":2}\n"),
+      "object 's3://b/in/a': not a JSON array: it begins with '{', not with '['; this looks like NDJSON, which "
+      "format: ndjson reads, a document a line; one document alone is read by format: raw (decoded byte 0, element "
+      "1)");
+  EXPECT_EQ(
+      problem_of("json_array", "[{},\n{},\n]"),
+      "object 's3://b/in/a': element 3 of the array: expected a value behind the comma, found ']'; JSON allows no "
+      "comma before the closing bracket (decoded byte 7, element 3)");
+  EXPECT_EQ(
+      problem_of("json_array", "[{},{\"n\":"),
+      "object 's3://b/in/a': the array is not closed: the object ends inside element 2 (decoded byte 3, element 2)");
+}
+
+TEST_F(SourceTest, G02_RandomBytesComeBackAsTheOneRecordOfRaw) {
+  std::mt19937_64 random(11);  // the same each time
+  std::string bytes(1U << 20U, '\0');
+  for (char& byte : bytes) byte = static_cast<char>(random());
+  memory->set("in/a", bytes);
+  memory->set("in/b.gz", gzip_of(bytes));
+  BackfillRig rig(memory);
+  rig.options.format = "raw";
+  rig.options.chunk_bytes = {100'000};
+  ASSERT_EQ(message_of(rig.run()), "succeeded");
+  ASSERT_EQ(rig.records.size(), 2U);
+  for (const Record& record : rig.records) EXPECT_TRUE(record.bytes == bytes) << record.object;
+}
+
+}  // namespace
+}  // namespace millrace::s3_source
