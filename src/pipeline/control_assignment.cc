@@ -49,6 +49,7 @@ SourceContext ControlLoop::source_context(Meter meter) {
   context.log = options_.log.named("source");
   context.meter = std::move(meter);
   context.control = Waker(board_->control());
+  context.ledger = board_->ledger();
   context.max_inflight_bytes = options_.pipeline.max_inflight_bytes;
   context.begin_revocation = [self = self_](std::span<const LaneId> lanes) -> std::shared_ptr<DrainBarrier> {
     return *self != nullptr ? (*self)->begin_revocation(lanes) : nullptr;
@@ -148,10 +149,17 @@ void ControlLoop::finish_events() {
 
 // Removes drained lanes and tells the source of those in `told`.
 Result<void> ControlLoop::take_away(std::span<const LaneId> lanes, std::span<const LaneId> told) {
+  std::vector<PartitionId> gone;
+  for (const LaneId id : lanes) {
+    if (const LiveLane* lane = lanes_.find(id)) gone.push_back(lane->status->partition);
+  }
   if (!lanes_.remove(lanes, clock_->now() + kRemoveGrace)) {
     options_.log.error(
         "a lane's thread did not come back from its poll or its chain; the lane goes on holding what it "
         "has until it does");
+  }
+  if (board_->ledger()) {
+    for (const PartitionId partition : gone) board_->ledger()->forget(partition);
   }
   if (told.empty()) return {};
   return guarded_call("the source's revoked", [&] { options_.source->revoked(told); });

@@ -82,6 +82,7 @@ Result<std::unique_ptr<LaneTask>> LiveLanes::build(std::unique_ptr<SourceLane> l
   context.partition = status->partition;
   context.outputs = outputs.get();
   context.meter = options_.chain_meter;
+  context.ledger = options_.board->ledger();
   context.log = options_.board->log().named(name);
   MILLRACE_ASSIGN(auto chain, guarded("building the chain of " + name, [&] { return options_.chain(context); }));
   if (!chain) return fail(Error::fatal(ErrorCode::user_code, "the chain factory made no chain for " + name));

@@ -126,7 +126,9 @@ Result<std::unique_ptr<ControlLoop>> Pipeline::State::build(std::shared_ptr<Sour
   parts.source = std::move(source);
   parts.chain = chain;
   parts.budget = std::make_shared<InflightBudget>(options.max_inflight_bytes);
-  parts.board = std::make_shared<RunBoard>(std::make_shared<EventCount>(), log);
+  std::shared_ptr<Ledger> ledger;
+  if (parts.source->keeps_account()) ledger = std::make_shared<Ledger>();
+  parts.board = std::make_shared<RunBoard>(std::make_shared<EventCount>(), log, std::move(ledger));
   parts.view = view;
   parts.stop = stop;
   parts.clock = clock;

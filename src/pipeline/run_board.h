@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 
+#include "millrace/ack/ledger.h"
 #include "millrace/base/error.h"
 #include "millrace/base/log.h"
 #include "millrace/base/sync.h"
@@ -19,7 +20,9 @@ namespace millrace {
 
 class RunBoard {
  public:
-  RunBoard(std::shared_ptr<EventCount> control, Logger log) : control_(std::move(control)), log_(std::move(log)) {}
+  /// `ledger`: of a run whose source keeps account, else null.
+  RunBoard(std::shared_ptr<EventCount> control, Logger log, std::shared_ptr<Ledger> ledger = nullptr)
+      : control_(std::move(control)), log_(std::move(log)), ledger_(std::move(ledger)) {}
 
   /// A fatal error of `component` ("lane 3", "sink orders"): the first one ends the run and names its cause; every one
   /// is logged. Called before the acks of what failed are let go, so that the cause is known when they are seen.
@@ -30,6 +33,7 @@ class RunBoard {
   void wake_control() const noexcept { control_->signal(); }
   [[nodiscard]] const std::shared_ptr<EventCount>& control() const noexcept { return control_; }
   [[nodiscard]] const Logger& log() const noexcept { return log_; }
+  [[nodiscard]] const std::shared_ptr<Ledger>& ledger() const noexcept { return ledger_; }
 
   void add(const ChainCounts& counts);
   [[nodiscard]] std::map<std::string, std::uint64_t> skipped() const;
@@ -61,6 +65,7 @@ class RunBoard {
  private:
   const std::shared_ptr<EventCount> control_;
   const Logger log_;
+  const std::shared_ptr<Ledger> ledger_;
   std::array<Count, kErrorCodes> skipped_{};
   Atomic<bool> has_error_{false};
   mutable Mutex mutex_;

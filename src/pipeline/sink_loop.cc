@@ -176,6 +176,18 @@ void SinkLoop::settle(SinkQueue::Taken taken, AckSet acks, const Result<Receipt>
   }
 }
 
+// Before the acks are let go: what the watermark passes has been told.
+void SinkLoop::note_landing(const EncodedChunk& chunk, std::string location, bool dropped) {
+  if (const auto& ledger = shared_->board->ledger()) {
+    ledger->land(chunk.partition, {.first = chunk.first_offset,
+                                   .last = chunk.last_offset,
+                                   .records = chunk.records,
+                                   .sink = shared_->name,
+                                   .location = std::move(location),
+                                   .dropped = dropped});
+  }
+}
+
 void SinkLoop::deliver(SinkQueue::Taken taken, AckSet acks, const Receipt& receipt) {
   RunBoard& board = *shared_->board;
   SinkMetrics& metrics = shared_->metrics;
@@ -188,6 +200,7 @@ void SinkLoop::deliver(SinkQueue::Taken taken, AckSet acks, const Receipt& recei
   board.records_written.fetch_add(chunk.records, memory_order_relaxed);
   board.bytes_written.fetch_add(receipt.bytes_written, memory_order_relaxed);
   board.batches_written.fetch_add(1, memory_order_relaxed);
+  note_landing(chunk, receipt.location, false);
   acks.deliver();
   finish(std::move(taken));
 }
@@ -198,6 +211,7 @@ void SinkLoop::drop(SinkQueue::Taken taken, AckSet acks, const Error& error) {
   shared_->metrics.dropped.add();
   shared_->board->records_dropped.fetch_add(taken.batch.chunk.records, memory_order_relaxed);
   shared_->board->batches_dropped.fetch_add(1, memory_order_relaxed);
+  note_landing(taken.batch.chunk, "", true);
   acks.deliver();
   finish(std::move(taken));
 }

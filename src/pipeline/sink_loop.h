@@ -80,6 +80,7 @@ class SinkLoop {
   [[nodiscard]] bool too_late() const;
   [[nodiscard]] bool drops(const Error& error) const;
   void settle(SinkQueue::Taken taken, AckSet acks, const Result<Receipt>& written);
+  void note_landing(const EncodedChunk& chunk, std::string location, bool dropped);
   void deliver(SinkQueue::Taken taken, AckSet acks, const Receipt& receipt);
   void drop(SinkQueue::Taken taken, AckSet acks, const Error& error);
   void abandon(SinkQueue::Taken taken, AckSet acks);

@@ -18,6 +18,8 @@ bool RecordFlow::reject(Error error, OnError policy, StageId stage, const Record
   const bool skip = policy == OnError::skip && error.is_record();
   const ErrorCode code = error.code();
   if (skip) {
+    ++rejected;
+    rejected_as = code;
     auto found =
         std::find_if(skipped_.begin(), skipped_.end(), [code](const auto& entry) { return entry.first == code; });
     if (found == skipped_.end()) found = skipped_.insert(found, {code, 0});

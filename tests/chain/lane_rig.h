@@ -88,6 +88,7 @@ class LaneRig {
     context.lane = LaneId(1);
     context.partition = kRigPartition;
     context.outputs = &outputs;
+    context.ledger = ledger;
     return context;
   }
 
@@ -137,6 +138,7 @@ class LaneRig {
     return watermark_;
   }
 
+  std::shared_ptr<Ledger> ledger;  ///< of chains built from now on
   Checkpointer checkpointer;
   AckIssuer issuer;
 

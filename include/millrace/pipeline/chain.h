@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "millrace/ack/ack_issuer.h"
+#include "millrace/ack/ledger.h"
 #include "millrace/base/error.h"
 #include "millrace/base/log.h"
 #include "millrace/base/result.h"
@@ -85,6 +86,8 @@ struct ChainContext {
   PartitionId partition;
   LaneOutputs* outputs = nullptr;
   Meter meter;
+  /// Set when the source keeps account: what becomes of each source record is said here. Compiled chains do so.
+  std::shared_ptr<Ledger> ledger;
   /// Receives each skipped or failing record once per kind (folded by the log); may do nothing.
   Logger log;
 };

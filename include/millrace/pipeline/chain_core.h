@@ -14,6 +14,7 @@
 
 #include "millrace/ack/ack_issuer.h"
 #include "millrace/ack/ack_ref.h"
+#include "millrace/ack/ledger.h"
 #include "millrace/base/error.h"
 #include "millrace/pipeline/chain.h"
 #include "millrace/pipeline/chain_output.h"
@@ -50,24 +51,39 @@ class ChainCore {
   /// Behind each source record, which ends at `next`: false when the run must pause.
   [[nodiscard]] bool settles(const RecordMeta& meta) {
     bool due = false;
+    bool reached = !staged_ && flow_.filtered == filtered_;
     for (const auto& output : outputs_) {
-      if (staged_) output->commit(meta);
+      if (staged_) reached |= output->commit(meta);
       due = due || output->sink().seal_due() || output->sink().blocked();
     }
-    return !due || seal_behind(meta);
+    if (ledger_) count_fate(reached);
+    return !due || seal_behind();
   }
   /// Puts the run's result together. `failed`: payload `next` was refused. `thrown`: it made user code throw this.
   [[nodiscard, gnu::noinline]] ChainStep end_run(bool failed, std::optional<std::string> thrown, ChainCounts& counts);
 
  private:
   [[nodiscard, gnu::cold]] bool seal_before(const RecordMeta& meta);
-  [[nodiscard, gnu::cold]] bool seal_behind(const RecordMeta& meta);
-  [[nodiscard]] AckRef split_at(Offset last);
+  [[nodiscard, gnu::cold]] bool seal_behind();
+  [[nodiscard]] AckRef split_before(std::size_t end);
   [[nodiscard]] bool blocked() const;
+  void count_fate(bool reached) {
+    if (flow_.rejected != rejected_) {
+      fates_.skip(flow_.rejected_as);
+    } else if (reached) {
+      ++fates_.out;
+    } else {
+      ++fates_.filtered;
+    }
+    rejected_ = flow_.rejected;
+    filtered_ = flow_.filtered;
+  }
+  void close_account(std::size_t end);
   [[gnu::cold]] Error thrown_error(const std::string& what) const;
 
   RecordFlow flow_;
   const LaneOutputs* sinks_;
+  const std::shared_ptr<Ledger> ledger_;  ///< null: nobody asks
   const bool staged_;
   std::vector<std::unique_ptr<ChainOutput>> outputs_;
   std::optional<Error> build_error_;
@@ -78,6 +94,13 @@ class ChainCore {
   AckIssuer* issuer_ = nullptr;
   std::size_t from_ = 0;
   std::optional<Offset> split_behind_;  ///< where the last split lies; also across runs
+
+  // The account of the records that are in no other yet.
+  std::size_t accounted_ = 0;  ///< the first payload of it
+  RecordFates fates_;
+  std::uint64_t encoded_ = 0;   ///< of the run, in accounts that are closed
+  std::uint64_t rejected_ = 0;  ///< of flow_, behind the last record counted
+  std::uint64_t filtered_ = 0;
 };
 
 /// Calls `body(state)`. What it throws ends here: the words of it, or nothing when it returned. The one place where

@@ -49,9 +49,9 @@ class ChainOutput {
     }
   }
 
-  /// The source record has gone through: what is staged goes to the sink.
-  void commit(const RecordMeta& meta) {
-    if (ends_.empty()) return;
+  /// The source record has gone through: what is staged goes to the sink. False when nothing was.
+  bool commit(const RecordMeta& meta) {
+    if (ends_.empty()) return false;
     std::size_t begin = 0;
     for (const std::size_t end : ends_) {
       sink_->begin_record(meta).append(staging_.view().substr(begin, end - begin));
@@ -61,6 +61,7 @@ class ChainOutput {
     records_ += ends_.size();
     ends_.clear();
     staging_.clear();
+    return true;
   }
   /// The source record has failed: nothing of it stays.
   void discard() {

@@ -26,6 +26,8 @@ class RecordFlow {
 
   std::uint64_t decoded = 0;   ///< records decoders gave on
   std::uint64_t filtered = 0;  ///< records dropped on purpose
+  std::uint64_t rejected = 0;  ///< records rejected and skipped since the chain was built
+  ErrorCode rejected_as{};     ///< the last of them
   /// Counts the runs of the chain, so that a stage sees when a new one has begun.
   std::uint64_t run = 0;
   /// The stage whose code is running; what throws is named by it.

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "millrace/ack/ack_issuer.h"
+#include "millrace/ack/ledger.h"
 #include "millrace/base/ids.h"
 #include "millrace/base/log.h"
 #include "millrace/base/result.h"
@@ -56,8 +57,10 @@ struct SourceContext {
   Clock* clock = &Clock::real();
   Random* random = &Random::system();
   Logger log;
-  Meter meter;                         ///< labelled with the source's component
-  Waker control;                       ///< wakes the control loop
+  Meter meter;    ///< labelled with the source's component
+  Waker control;  ///< wakes the control loop
+  /// Of a source that keeps account; else null. Ask it in commit() for what became of the records behind a watermark.
+  std::shared_ptr<Ledger> ledger;
   std::size_t max_inflight_bytes = 0;  ///< the engine's own bound, for sources that size their prefetch by it
   /// For a source told inside its own poll_events that lanes must go: starts their drain and returns the barrier to
   /// wait on. May be empty (a bare checkpointer in a test).
@@ -110,6 +113,8 @@ class Source {
   /// close with an end: what the engine calls. What cannot be released by `deadline` is given up.
   virtual void close_by(SteadyTime /*deadline*/) { close(); }
 
+  /// True for a source that keeps account of what becomes of each record (SourceContext::ledger). Asked before open.
+  [[nodiscard]] virtual bool keeps_account() const { return false; }
   /// True for a source that ends by itself; decides the exit code of a stop.
   [[nodiscard]] virtual bool bounded() const { return false; }
   /// Any thread.

@@ -9,7 +9,7 @@
 namespace millrace {
 
 ChainCore::ChainCore(const ChainContext& context, bool staged)
-    : flow_(context.log), sinks_(context.outputs), staged_(staged) {}
+    : flow_(context.log), sinks_(context.outputs), ledger_(context.ledger), staged_(staged) {}
 
 ChainOutput* ChainCore::output(std::string_view sink, const std::string& stage) {
   const auto refuse = [&](std::string text) {
@@ -41,7 +41,10 @@ bool ChainCore::begin_run(const PayloadBatch& batch, std::size_t from, AckRef& a
   batch_ = &batch;
   ack_ = &ack;
   issuer_ = &issuer;
-  next = from_ = from;
+  next = from_ = accounted_ = from;
+  fates_ = {};
+  encoded_ = filtered_ = 0;
+  rejected_ = flow_.rejected;
   ++flow_.run;
   for (const auto& output : outputs_) {
     output->begin_run(ack);
@@ -51,28 +54,41 @@ bool ChainCore::begin_run(const PayloadBatch& batch, std::size_t from, AckRef& a
   return !blocked();
 }
 
-// The batch's ack goes on answering for what lies behind `last`; the returned one keeps what lies up to it. Null when
-// there is nothing to cut off.
-AckRef ChainCore::split_at(Offset last) {
+// The batch's ack goes on answering for payload `end` and what lies behind it; the returned one keeps what lies before.
+// Null when there is nothing to cut off.
+AckRef ChainCore::split_before(std::size_t end) {
+  const Offset last = batch_->offset(end - 1);
   if (!*ack_ || last >= ack_->last_offset() || split_behind_ == last) return {};
+  if (ledger_) close_account(end);
   AckRef rest = issuer_->split(*ack_, last);
   split_behind_ = last;
   return std::exchange(*ack_, std::move(rest));
 }
 
+// The account of what lies before payload `end`, given before the acks of it can settle.
+void ChainCore::close_account(std::size_t end) {
+  if (end <= accounted_) return;
+  fates_.in = end - accounted_;
+  for (const auto& output : outputs_) fates_.encoded += output->take_records();
+  encoded_ += fates_.encoded;
+  ledger_->add(batch_->partition,
+               {batch_->offset(accounted_), batch_->offset(end - 1), std::exchange(fates_, RecordFates())});
+  accounted_ = end;
+}
+
 bool ChainCore::seal_before(const RecordMeta& meta) {
   // Held until the seals are done: a watermark must not rest where nothing has been sealed yet.
-  const AckRef before = next == 0 ? AckRef() : split_at(batch_->offset(next - 1));
+  const AckRef before = next == 0 ? AckRef() : split_before(next);
   for (const auto& output : outputs_) {
     if (output->sink().seal_before(meta)) output->sink().seal(SealReason::boundary);
   }
   return !blocked();
 }
 
-bool ChainCore::seal_behind(const RecordMeta& meta) {
+bool ChainCore::seal_behind() {
   const auto is_due = [](const auto& output) { return output->sink().seal_due(); };
   if (std::any_of(outputs_.begin(), outputs_.end(), is_due)) {
-    const AckRef before = split_at(meta.offset);
+    const AckRef before = split_before(next + 1);
     for (const auto& output : outputs_) {
       if (is_due(output)) output->sink().seal(output->sink().due_reason());
     }
@@ -91,6 +107,8 @@ ChainStep ChainCore::end_run(bool failed, std::optional<std::string> thrown, Cha
   counts.records_decoded += flow_.decoded;
   counts.filtered += flow_.filtered;
   for (const auto& [code, count] : flow_.skipped()) counts.skip(code, count);
+  if (ledger_) close_account(next);
+  counts.records_out += encoded_;
   for (const auto& output : outputs_) counts.records_out += output->take_records();
   flow_.clear_counts();
   return step;
