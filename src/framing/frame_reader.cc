@@ -2,7 +2,9 @@
 #include "millrace/framing/frame_reader.h"
 
 #include <fmt/format.h>
+#include <xxhash.h>
 
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -11,15 +13,26 @@
 #include "millrace/base/check.h"
 
 namespace millrace {
+namespace {
+
+struct FreeHash {
+  void operator()(XXH3_state_t* state) const noexcept { XXH3_freeState(state); }
+};
+
+}  // namespace
 
 struct FrameReader::State {
   State(std::unique_ptr<Framer> framer_of_lane, const FrameReaderOptions& options)
-      : framer(std::move(framer_of_lane)), plain(options.window_bytes), decoded(options.window_bytes) {}
+      : framer(std::move(framer_of_lane)),
+        plain(options.window_bytes),
+        decoded(options.window_bytes),
+        hash(options.digest ? XXH3_createState() : nullptr) {}
 
   const std::unique_ptr<Framer> framer;
   framing::ChunkWindow plain;
   framing::DecodedWindow decoded;
-  Decompressor* decompressor = nullptr;  // null: `plain` is in use
+  const std::unique_ptr<XXH3_state_t, FreeHash> hash;  // null: nobody asks
+  Decompressor* decompressor = nullptr;                // null: `plain` is in use
   bool wants_chunk = false;
   bool ended = false;     // push_end() was called
   bool whole = false;     // and nothing can follow the window: the decompressor has agreed
@@ -56,6 +69,7 @@ void FrameReader::start(Decompressor* decompressor) {
   state.ended = state.whole = state.finished = state.lent = false;
   state.error.reset();
   state.stored_bytes = 0;
+  if (state.hash) XXH3_64bits_reset(state.hash.get());
 }
 
 bool FrameReader::wants_chunk() const noexcept { return state_->wants_chunk; }
@@ -65,6 +79,8 @@ std::uint64_t FrameReader::decoded_bytes() const noexcept { return state_->decod
 std::uint64_t FrameReader::trailing_zeros() const noexcept {
   return state_->decompressor != nullptr ? state_->decompressor->trailing_zeros() : 0;
 }
+
+std::uint64_t FrameReader::digest() const noexcept { return state_->hash ? XXH3_64bits_digest(state_->hash.get()) : 0; }
 
 void FrameReader::push(ByteChunk chunk, bool last) {
   State& state = *state_;
@@ -132,6 +148,7 @@ Result<bool> FrameReader::State::frame_window(std::size_t max_frames, Frames& fr
   const std::size_t most = assembling ? 1 : max_frames - before;
   MILLRACE_ASSIGN(const std::size_t consumed, framer->frame(bytes, end, most, frames));
   MILLRACE_CHECK(consumed <= bytes.size() && frames.size() - before <= most, "a framer took more than it was given");
+  if (hash) XXH3_64bits_update(hash.get(), bytes.data(), consumed);
   decompressor != nullptr ? decoded.consume(consumed) : plain.consume(consumed);
   const std::size_t framed = frames.size() - before;
   if (end && framed < most && consumed == bytes.size()) {

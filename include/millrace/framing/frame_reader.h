@@ -21,6 +21,7 @@ struct FrameReaderOptions {
   /// Decoded bytes handed to the framer at a time: small enough to stay in cache until the batch is decoded and
   /// encoded. One longer record makes it larger for a while.
   std::size_t window_bytes = 256U << 10U;
+  bool digest = false;  ///< keep the hash of the decoded bytes; see FrameReader::digest
 };
 
 class FrameReader {
@@ -64,6 +65,9 @@ class FrameReader {
   [[nodiscard]] std::uint64_t stored_bytes() const noexcept;
   [[nodiscard]] std::uint64_t decoded_bytes() const noexcept;
   [[nodiscard]] std::uint64_t trailing_zeros() const noexcept;
+  /// XXH3 (64 bits) of the decoded bytes that the framer is done with: of all of them once finished() is true. Needs
+  /// the option.
+  [[nodiscard]] std::uint64_t digest() const noexcept;
 
  private:
   struct State;
