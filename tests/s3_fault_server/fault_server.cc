@@ -80,7 +80,7 @@ Result<std::unique_ptr<FaultServer>> FaultServer::start(FaultServerOptions optio
 
 FaultServer::FaultServer(FaultServerOptions options)
     : options_(std::move(options)), latency_(options_.latency), clock_ahead_(options_.clock_ahead) {
-  credentials_.push_back({options_.access_key, options_.secret_key, options_.session_token, ""});
+  credentials_.push_back({options_.access_key, options_.secret_key, options_.session_token, "", {}});
 }
 
 FaultServer::~FaultServer() = default;
@@ -120,7 +120,23 @@ void FaultServer::rotate_credentials(std::string access_key, std::string secret_
                                      std::string old_code) {
   const MutexLock lock(mutex_);
   for (Credentials& old : credentials_) old.refused_with = old_code;
-  credentials_.push_back({std::move(access_key), std::move(secret_key), std::move(session_token), ""});
+  credentials_.push_back({std::move(access_key), std::move(secret_key), std::move(session_token), "", {}});
+}
+
+void FaultServer::accept_credentials(std::string access_key, std::string secret_key, std::string session_token,
+                                     UnixMicros expires) {
+  const MutexLock lock(mutex_);
+  const CredentialUse use{access_key, now_locked(), expires};
+  credentials_.push_back({std::move(access_key), std::move(secret_key), std::move(session_token), "", use});
+}
+
+std::vector<FaultServer::CredentialUse> FaultServer::credential_uses() const {
+  std::vector<CredentialUse> uses;
+  const MutexLock lock(mutex_);
+  for (const Credentials& one : credentials_) {
+    if (one.use) uses.push_back(*one.use);
+  }
+  return uses;
 }
 
 void FaultServer::set_latency(Duration latency) {
@@ -135,8 +151,10 @@ void FaultServer::set_clock_ahead(Duration ahead) {
 
 UnixMicros FaultServer::now() const {
   const MutexLock lock(mutex_);
-  return Clock::real().unix_micros() + clock_ahead_.count() / 1000;
+  return now_locked();
 }
+
+UnixMicros FaultServer::now_locked() const { return Clock::real().unix_micros() + clock_ahead_.count() / 1000; }
 
 std::vector<LoggedRequest> FaultServer::requests() const {
   const MutexLock lock(mutex_);
@@ -242,7 +260,17 @@ std::optional<HttpAnswer> FaultServer::refuse_signature(const LoggedRequest& req
   {
     const MutexLock lock(mutex_);
     const auto found = std::ranges::find(credentials_, header->access_key, &Credentials::access_key);
-    if (found != credentials_.end()) known = *found;
+    if (found != credentials_.end()) {
+      if (found->use && now_locked() >= found->use->expires) {
+        ++found->use->refused;
+        return error_answer(400, "ExpiredToken", "The provided token has expired.");
+      }
+      if (found->use) {
+        ++found->use->uses;
+        found->use->last_use = now_locked();
+      }
+      known = *found;
+    }
   }
   if (!known) return error_answer(403, "InvalidAccessKeyId", "The AWS Access Key Id you provided does not exist");
   if (known->refused_with == "ExpiredToken") {

@@ -90,8 +90,22 @@ class FaultServer {
   /// InvalidAccessKeyId).
   void rotate_credentials(std::string access_key, std::string secret_key, std::string session_token,
                           std::string old_code);
+  /// This key pair is accepted too, until `expires` by the server's clock; from then on it answers ExpiredToken.
+  void accept_credentials(std::string access_key, std::string secret_key, std::string session_token,
+                          UnixMicros expires);
+  /// What became of a key pair that was accepted so, in the order in which they were.
+  struct CredentialUse {
+    std::string access_key;
+    UnixMicros accepted = 0;
+    UnixMicros expires = 0;
+    UnixMicros last_use = 0;    ///< that was good; 0: none
+    std::uint64_t uses = 0;     ///< that were good
+    std::uint64_t refused = 0;  ///< after the end
+  };
+  [[nodiscard]] std::vector<CredentialUse> credential_uses() const;
   void set_latency(Duration latency);
   void set_clock_ahead(Duration ahead);
+  [[nodiscard]] UnixMicros now() const;  ///< by the server's clock
 
   [[nodiscard]] std::vector<LoggedRequest> requests() const;
   /// Those of one operation, and one key when given.
@@ -107,14 +121,15 @@ class FaultServer {
     std::string access_key;
     std::string secret_key;
     std::string session_token;
-    std::string refused_with;  // empty: accepted
+    std::string refused_with;          // empty: accepted
+    std::optional<CredentialUse> use;  // of those that expire
   };
   explicit FaultServer(FaultServerOptions options);
   HttpAnswer answer(const HttpRequest& request);
   /// The answer to a request that may not be served; nothing when it may.
   std::optional<HttpAnswer> refuse(const LoggedRequest& request);
   std::optional<HttpAnswer> refuse_signature(const LoggedRequest& request);
-  [[nodiscard]] UnixMicros now() const;
+  [[nodiscard]] UnixMicros now_locked() const MILLRACE_REQUIRES(mutex_);
 
   const FaultServerOptions options_;
   ObjectTable objects_;

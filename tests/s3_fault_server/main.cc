@@ -1,27 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
 // The fault server as a program, for tests of whole programs and for trying things by hand:
-//   s3_fault_server [--port N] [--latency-ms N] [--case NAME] [--bucket NAME] [BUCKET/KEY=FILE ...]
-// Prints "endpoint http://127.0.0.1:PORT" once it listens, and serves until standard input ends.
+//   s3_fault_server [--port N] [--latency-ms N] [--case NAME] [--bucket NAME] [--credentials-lifetime SECONDS
+//                   [--outage-after SECONDS] [--outage-for SECONDS]] [BUCKET/KEY=FILE ...]
+// Prints "endpoint http://127.0.0.1:PORT" once it listens, and serves until standard input ends. With a lifetime it
+// also prints "credentials URL", where each request gets keys for so long, and at the end one line of JSON that says
+// what became of them; during the outage that url answers 500.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <cstdio>
 #include <fstream>
 #include <iterator>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "tests/s3_fault_server/credential_mint.h"
 #include "tests/s3_fault_server/fault_server.h"
 
 namespace {
 
+using millrace::testing::CredentialMint;
 using millrace::testing::FaultServer;
 using millrace::testing::FaultServerOptions;
 
 int usage(std::string_view what) {
   fmt::print(stderr, "s3_fault_server: {}\n", what);
   return 2;
+}
+
+void print_uses(const FaultServer& server, const CredentialMint& mint) {
+  std::uint64_t used = 0;
+  std::uint64_t good = 0;
+  std::uint64_t refused = 0;
+  std::int64_t least = INT64_MAX;
+  for (const auto& use : server.credential_uses()) {
+    if (use.uses > 0) ++used;
+    good += use.uses;
+    refused += use.refused;
+    if (use.uses > 0) least = std::min(least, use.expires - use.last_use);
+  }
+  fmt::print(R"({{"issued": {}, "outage_answers": {}, "used": {}, "good_requests": {}, "expired_requests": {}, )"
+             R"("least_left_ms": {}}})"
+             "\n",
+             mint.answered(), mint.refused(), used, good, refused, used == 0 ? 0 : least / 1000);
+  std::fflush(stdout);
 }
 
 }  // namespace
@@ -31,6 +58,9 @@ int main(int argc, char** argv) {
   std::vector<std::string> cases;
   std::vector<std::string> buckets;
   std::vector<std::string_view> objects;
+  int lifetime = 0;
+  int outage_after = 0;
+  int outage_for = 0;
   for (int i = 1; i < argc; ++i) {
     const std::string_view word = argv[i];
     if (!word.starts_with("--")) {
@@ -49,6 +79,12 @@ int main(int argc, char** argv) {
       cases.emplace_back(value);
     } else if (word == "--bucket") {
       buckets.emplace_back(value);
+    } else if (word == "--credentials-lifetime") {
+      lifetime = number;
+    } else if (word == "--outage-after") {
+      outage_after = number;
+    } else if (word == "--outage-for") {
+      outage_for = number;
     } else {
       return usage(fmt::format("no option {} is known", word));
     }
@@ -68,9 +104,19 @@ int main(int argc, char** argv) {
   for (const auto& name : cases) {
     if (auto loaded = (*server)->load_case(name); !loaded) return usage(loaded.error().message());
   }
+  std::unique_ptr<CredentialMint> mint;
+  if (lifetime > 0) {
+    auto made = CredentialMint::start(**server, std::chrono::seconds(lifetime));
+    if (!made) return usage(made.error().message());
+    mint = std::move(*made);
+    constexpr std::int64_t kSecond = 1'000'000;
+    if (outage_for > 0) mint->be_down((*server)->now() + outage_after * kSecond, std::chrono::seconds(outage_for));
+    fmt::print("credentials {}\n", mint->uri());
+  }
   fmt::print("endpoint {}\n", (*server)->endpoint());
   std::fflush(stdout);
   while (std::getchar() != EOF) {
   }
+  if (mint) print_uses(**server, *mint);
   return 0;
 }
