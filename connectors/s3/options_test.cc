@@ -128,7 +128,7 @@ TEST(S3SourceOptions, StoreOptionsThatCannotWorkAreRefusedBeforeAnythingIsOpened
   EXPECT_NE(problem("url: s3://b/in/\ncheckpoint: {url: \"s3://b/ck.json\", store: " + no_domain + "}")
                 .find("source.s3.checkpoint.store: "),
             std::string::npos);
-  EXPECT_NE(problem(std::string(kLeast) + "store: {role_arn: x}").find("not available yet"), std::string::npos);
+  EXPECT_NE(problem(std::string(kLeast) + "store: {s3_express: yes}").find("not available yet"), std::string::npos);
 }
 
 TEST(S3SourceOptions, BucketKeysAndUnknownOnesInStoreAreRefusedByName) {

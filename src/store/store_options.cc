@@ -23,7 +23,6 @@ struct Row {
   Kind kind;
   bool secret;
   std::string_view meaning;
-  std::string_view instead = {};  ///< not available yet; what to do instead
 };
 
 constexpr Row kRows[] = {
@@ -38,17 +37,14 @@ constexpr Row kRows[] = {
     {"unsigned_payload", "", Kind::flag, false, "Leaves the body's hash out of the signature."},
     {"request_payer", "", Kind::flag, false, "Pays for requests to a requester-pays bucket."},
     {"profile", "", Kind::text, false, "Profile of the shared configuration files."},
-    {"role_arn", "", Kind::text, false, "Role to assume.",
-     "name the role in a profile of the shared AWS configuration and set store.profile"},
-    {"external_id", "", Kind::text, true, "External id given when the role is assumed.",
-     "set external_id in the profile that names the role"},
+    {"role_arn", "", Kind::text, false, "Role to take on with the keys found, or with web_identity_token_file."},
+    {"external_id", "", Kind::text, true, "External id that the role's owner asks for; together with role_arn."},
     {"imdsv1_fallback", "", Kind::flag, false, "Asks the instance metadata by version 1 when version 2 fails."},
     {"metadata_endpoint", "", Kind::endpoint, false, "Instance metadata server to ask for credentials."},
     {"container_credentials_relative_uri", "", Kind::text, false, "Path of the container's credentials."},
     {"container_credentials_full_uri", "", Kind::text, false, "Url of the container's credentials."},
     {"container_authorization_token_file", "", Kind::text, false, "File with the token for the full uri."},
-    {"web_identity_token_file", "", Kind::text, false, "File with a web identity token for role_arn.",
-     "set AWS_WEB_IDENTITY_TOKEN_FILE and AWS_ROLE_ARN in the environment"},
+    {"web_identity_token_file", "", Kind::text, false, "File with a web identity token for role_arn."},
     {"allow_invalid_certificates", "", Kind::flag, false,
      "Does not check the server's certificate; needs confirm_invalid_certificates as well."},
     {"confirm_invalid_certificates", "", Kind::flag, false,
@@ -128,10 +124,6 @@ std::string_view value_of(const Values& values, std::string_view name) {
 
 /// Names and values of later versions: an option that is taken and does nothing would be worse than none.
 void check_available(const Values& values, std::vector<std::string>& problems) {
-  for (const Row& row : kRows) {
-    if (row.instead.empty() || !values.contains(row.name)) continue;
-    problems.push_back(fmt::format("store.{} is not available yet: {}", row.name, row.instead));
-  }
   if (value_of(values, "http1_only") == "false") {
     problems.emplace_back("store.http1_only: only HTTP/1.1 is spoken; leave the option out, or set it to \"true\"");
   }
@@ -148,10 +140,9 @@ void check_available(const Values& values, std::vector<std::string>& problems) {
   }
 }
 
-/// Rules over more than one option.
-void check_together(const Values& values, std::vector<std::string>& problems) {
+/// Which options name whose keys are taken: at most one way, and none without what it needs.
+void check_credentials(const Values& values, std::vector<std::string>& problems) {
   const auto has = [&](std::string_view name) { return values.contains(name); };
-  const auto on = [&](std::string_view name) { return value_of(values, name) == "true"; };
   if (has("access_key_id") != has("secret_access_key")) {
     problems.push_back(fmt::format("store.{} is given without store.{}: give both or neither",
                                    has("access_key_id") ? "access_key_id" : "secret_access_key",
@@ -160,6 +151,22 @@ void check_together(const Values& values, std::vector<std::string>& problems) {
     problems.emplace_back(
         "store.session_token belongs to store.access_key_id and store.secret_access_key, which are missing");
   }
+  for (const char* name : {"external_id", "web_identity_token_file"}) {
+    if (has(name) && !has("role_arn"))
+      problems.push_back(fmt::format("store.{} belongs to store.role_arn, which is missing", name));
+  }
+  if (!has("web_identity_token_file")) return;
+  for (const char* name : {"access_key_id", "profile", "external_id"}) {
+    if (!has(name)) continue;
+    problems.push_back(
+        fmt::format("store.{} and store.web_identity_token_file: the token alone takes on the role; keep one", name));
+  }
+}
+
+/// Rules over more than one option.
+void check_together(const Values& values, std::vector<std::string>& problems) {
+  const auto on = [&](std::string_view name) { return value_of(values, name) == "true"; };
+  check_credentials(values, problems);
   const std::string_view endpoint = value_of(values, "endpoint");
   if (endpoint.starts_with("http://") && !on("allow_http") && !is_loopback_endpoint(endpoint)) {
     problems.push_back(
@@ -226,9 +233,7 @@ std::optional<std::string_view> StoreOptions::canonical_name(std::string_view sp
 const std::vector<StoreOptions::Known>& StoreOptions::known() {
   static const std::vector<Known> all = [] {
     std::vector<Known> rows;
-    for (const Row& row : kRows) {
-      if (row.instead.empty()) rows.push_back({row.name, row.meaning, row.secret});
-    }
+    for (const Row& row : kRows) rows.push_back({row.name, row.meaning, row.secret});
     return rows;
   }();
   return all;

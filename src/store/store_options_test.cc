@@ -36,6 +36,8 @@ TEST(StoreOptions, EveryOptionIsKnown) {
                       {"unsigned_payload", "true"},
                       {"request_payer", "true"},
                       {"profile", "p"},
+                      {"role_arn", "arn:aws:iam::123456789012:role/r"},
+                      {"external_id", "x"},
                       {"imdsv1_fallback", "true"},
                       {"metadata_endpoint", "http://169.254.169.254"},
                       {"container_credentials_relative_uri", "/v2/x"},
@@ -65,17 +67,31 @@ TEST(StoreOptions, EveryOptionIsKnown) {
   EXPECT_EQ(options.get("checksum_algorithm"), "none");
   EXPECT_TRUE(options.flag("allow_http"));
   EXPECT_FALSE(options.flag("skip_signature"));
-  EXPECT_EQ(StoreOptions::known().size(), values.size() + 1) << "and confirm_invalid_certificates";
+  EXPECT_EQ(StoreOptions::known().size(), values.size() + 2)
+      << "and confirm_invalid_certificates, and web_identity_token_file, which goes with none of the keys";
+}
+
+TEST(StoreOptions, ARoleIsTakenOnInOneWay) {
+  const std::string arn = "arn:aws:iam::123456789012:role/r";
+  EXPECT_EQ(why_not({{"role_arn", arn}, {"web_identity_token_file", "/var/run/token"}}), "accepted");
+  EXPECT_EQ(why_not({{"role_arn", arn}, {"profile", "p"}, {"external_id", "x"}}), "accepted");
+  EXPECT_THAT(why_not({{"external_id", "x"}}), HasSubstr("belongs to store.role_arn"));
+  EXPECT_THAT(why_not({{"web_identity_token_file", "/t"}}), HasSubstr("belongs to store.role_arn"));
+  for (const char* name : {"profile", "external_id"}) {
+    EXPECT_THAT(why_not({{"role_arn", arn}, {"web_identity_token_file", "/t"}, {name, "x"}}),
+                HasSubstr(std::string("store.") + name + " and store.web_identity_token_file"));
+  }
+  EXPECT_THAT(why_not({{"role_arn", arn},
+                       {"web_identity_token_file", "/t"},
+                       {"access_key_id", "ak"},
+                       {"secret_access_key", "TOP-SECRET"}}),
+              AllOf(HasSubstr("keep one"), Not(HasSubstr("TOP-SECRET"))));
 }
 
 // Said by `validate`, long before a store is opened.
 TEST(StoreOptions, WhatIsNotAvailableYetIsRefusedByName) {
-  for (const auto& [name, value] : Raw{{"role_arn", "arn:aws:iam::1:role/r"},
-                                       {"external_id", "x"},
-                                       {"web_identity_token_file", "/t"},
-                                       {"s3_express", "true"},
-                                       {"http1_only", "no"},
-                                       {"checksum_algorithm", "crc32c"}}) {
+  for (const auto& [name, value] :
+       Raw{{"s3_express", "true"}, {"http1_only", "no"}, {"checksum_algorithm", "crc32c"}}) {
     EXPECT_THAT(why_not({{name, value}}), HasSubstr("store." + name)) << name;
   }
   EXPECT_EQ(why_not({{"checksum_algorithm", "none"}, {"s3_express", "false"}, {"http1_only", "true"}}), "accepted");

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Goal: credentials come from where they should, are renewed when refused, and never show. Method: the fault server,
 // which knows which keys are good, beside small servers that play the container and the instance metadata.
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 
+#include "tests/s3_fault_server/credential_mint.h"
 #include "tests/s3_fault_server/http_listener.h"
+#include "tests/s3_store/credential_fakes.h"
 #include "tests/s3_store/fixture.h"
 
 namespace millrace::s3 {
@@ -20,76 +18,61 @@ namespace {
 using millrace::testing::HttpAnswer;
 using millrace::testing::HttpListener;
 using millrace::testing::HttpRequest;
+using testing::CleanEnvironment;
+using testing::ContainerEndpoint;
 using testing::Fixture;
 using testing::read;
+using testing::without_keys;
 
-// Takes the AWS_* variables out of the environment for one test, and points the shared files to nowhere.
-class CleanEnvironment {
+// The real clock, so much ahead as the test says.
+class ShiftedClock final : public Clock {
  public:
-  CleanEnvironment() {
-    for (const char* name : {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE",
-                             "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
-                             "AWS_CONTAINER_CREDENTIALS_FULL_URI", "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_ROLE_ARN",
-                             "AWS_EC2_METADATA_SERVICE_ENDPOINT", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3"}) {
-      ::unsetenv(name);
-    }
-    char name[] = "/tmp/millrace-aws-XXXXXX";
-    folder_ = ::mkdtemp(name);
-    ::setenv("AWS_CONFIG_FILE", (folder_ + "/config").c_str(), 1);
-    ::setenv("AWS_SHARED_CREDENTIALS_FILE", (folder_ + "/credentials").c_str(), 1);
-    ::setenv("AWS_EC2_METADATA_DISABLED", "true", 1);
+  [[nodiscard]] SteadyTime now() const override { return Clock::real().now(); }
+  [[nodiscard]] UnixMicros unix_micros() const override {
+    return Clock::real().unix_micros() + std::chrono::microseconds(ahead_.load()).count();
   }
-  ~CleanEnvironment() {
-    for (const char* name : {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_CONFIG_FILE",
-                             "AWS_SHARED_CREDENTIALS_FILE", "AWS_EC2_METADATA_DISABLED"}) {
-      ::unsetenv(name);
-    }
-    std::filesystem::remove_all(folder_);
+  void wait_until(CondVar& condition, Mutex& mutex, SteadyTime deadline) override MILLRACE_REQUIRES(mutex) {
+    Clock::real().wait_until(condition, mutex, deadline);
   }
-  void file(const std::string& name, const std::string& text) const { std::ofstream(folder_ + "/" + name) << text; }
+  void set(std::chrono::seconds ahead) { ahead_.store(ahead); }
 
  private:
-  std::string folder_;
+  Atomic<std::chrono::seconds> ahead_{std::chrono::seconds(0)};
 };
 
-// Plays ECS: a JSON document with the keys that are set at the moment.
-class ContainerEndpoint {
- public:
-  ContainerEndpoint() {
-    listener_ = *HttpListener::start({}, [this](const HttpRequest&) {
-      const MutexLock lock(mutex_);
-      ++asked_;
-      HttpAnswer answer;
-      answer.set_header("Content-Type", "application/json");
-      answer.set_body(document_);
-      return answer;
-    });
+TEST(S3StoreCredentials, I01_FiveMinutesOnTokensOfOneMinuteWithAnOutageInTheMiddle) {
+  const CleanEnvironment clean;
+  ShiftedClock clock;
+  Fixture f;
+  const auto mint = *millrace::testing::CredentialMint::start(*f.server, std::chrono::minutes(1));
+  constexpr UnixMicros kSecond = 1'000'000;
+  const UnixMicros start = f.server->now();
+  mint->be_down(start + 100 * kSecond, std::chrono::seconds(20));
+  S3Options options = without_keys(f);
+  options.chain.container.full_uri = mint->uri();
+  f.open(options, clock);
+  for (int second = 0; second <= 300; second += 5) {
+    clock.set(std::chrono::seconds(second));
+    f.server->set_clock_ahead(std::chrono::seconds(second));
+    // Many at once: one renewal serves them all.
+    std::vector<std::unique_ptr<testing::PendingRead>> reads;
+    const auto put = f.store->put({.key = fmt::format("{}", second), .body = "x"});
+    ASSERT_TRUE(put) << second << ": " << put.error().describe();
+    for (int i = 0; i < 8; ++i) {
+      reads.push_back(std::make_unique<testing::PendingRead>(*f.store, fmt::format("{}", second), 0, 1));
+    }
+    for (auto& one : reads) EXPECT_TRUE(one->wait().outcome.info);
   }
-  void set(const std::string& key, const std::string& secret, const std::string& token, std::chrono::seconds lifetime) {
-    const auto end = std::chrono::time_point_cast<std::chrono::seconds>(std::chrono::system_clock::now()) + lifetime;
-    const MutexLock lock(mutex_);
-    document_ = fmt::format(
-        "{{\"AccessKeyId\":\"{}\",\"SecretAccessKey\":\"{}\",\"Token\":\"{}\",\"Expiration\":\"{:%Y-%m-%dT%H:%M:%SZ}\"}"
-        "}",
-        key, secret, token, fmt::gmtime(end));
+  for (const auto& use : f.server->credential_uses()) {
+    EXPECT_EQ(use.refused, 0U) << use.access_key;
+    EXPECT_LT(use.last_use, use.expires) << use.access_key;
   }
-  [[nodiscard]] int asked() const {
-    const MutexLock lock(mutex_);
-    return asked_;
-  }
-  [[nodiscard]] std::string uri() const { return listener_->endpoint() + "/role"; }
-
- private:
-  mutable Mutex mutex_;
-  std::string document_ MILLRACE_GUARDED_BY(mutex_);
-  int asked_ MILLRACE_GUARDED_BY(mutex_) = 0;
-  std::unique_ptr<HttpListener> listener_;
-};
-
-S3Options without_keys(const Fixture& f) {
-  S3Options options = testing::options_for(*f.server);
-  options.keys.reset();
-  return options;
+  // One of 60 s is renewed after 40 s, or up to 20 s later during the outage.
+  EXPECT_GE(mint->answered(), 6U);
+  EXPECT_LE(mint->answered(), 9U);
+  EXPECT_GE(mint->refused(), 1U);
+  EXPECT_EQ(f.server->count("PutObject"), 61U);
+  EXPECT_EQ(f.server->count("GetObject"), 61U * 8);
 }
 
 TEST(S3StoreCredentials, I03_AnExpiredTokenIsRenewedAndTheRequestRepeated) {
@@ -98,7 +81,7 @@ TEST(S3StoreCredentials, I03_AnExpiredTokenIsRenewedAndTheRequestRepeated) {
   container.set("AKONE", "secret-one", "token-one", std::chrono::hours(1));
   Fixture f({.access_key = "AKONE", .secret_key = "secret-one", .session_token = "token-one"});
   S3Options options = without_keys(f);
-  options.chain.container_full_uri = container.uri();
+  options.chain.container.full_uri = container.uri();
   f.open(options);
   EXPECT_TRUE(f.store->put({.key = "k", .body = "1"}));
   EXPECT_EQ(container.asked(), 1);
@@ -118,7 +101,7 @@ TEST(S3StoreCredentials, I01_ManyRequestsRefusedTogetherRenewOnce) {
   Fixture f({.access_key = "AKONE", .secret_key = "secret-one", .session_token = "token-one"});
   f.server->put_object("bucket", "k", std::string(100, 'x'));
   S3Options options = without_keys(f);
-  options.chain.container_full_uri = container.uri();
+  options.chain.container.full_uri = container.uri();
   f.open(options);
   ASSERT_TRUE(f.store->head("k"));
   f.server->rotate_credentials("AKTWO", "secret-two", "token-two", "ExpiredToken");
@@ -138,13 +121,15 @@ TEST(S3StoreCredentials, I03_RefusedForGoodIsRetryableWhereTheyMayChangeAndNames
   container.set("AKONE", "secret-one", "token-one", std::chrono::hours(1));
   Fixture f;
   S3Options options = without_keys(f);
-  options.chain.container_full_uri = container.uri();
+  options.chain.container.full_uri = container.uri();
   f.open(options);
   const auto refused = f.store->put({.key = "k", .body = "1"});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code(), ErrorCode::credentials);
   EXPECT_TRUE(refused.error().is_retryable());
-  EXPECT_NE(refused.error().message().find("credentials from container credentials were refused"), std::string::npos)
+  EXPECT_NE(
+      refused.error().message().find("credentials from container credentials at " + container.uri() + " were refused"),
+      std::string::npos)
       << refused.error().message();
   // Keys from the options stay what they are.
   options = testing::options_for(*f.server);
@@ -159,9 +144,9 @@ TEST(S3StoreCredentials, TheEnvironmentComesFirstThenTheProfile) {
   const CleanEnvironment clean;
   Fixture f;
   const auto& server = f.server->options();
-  clean.file("credentials", fmt::format("[default]\naws_access_key_id = {}\naws_secret_access_key = {}\n[other]\n"
-                                        "aws_access_key_id = WRONG\naws_secret_access_key = wrong\n",
-                                        server.access_key, server.secret_key));
+  clean.file(".aws/credentials", fmt::format("[default]\naws_access_key_id = {}\naws_secret_access_key = {}\n[other]\n"
+                                             "aws_access_key_id = WRONG\naws_secret_access_key = wrong\n",
+                                             server.access_key, server.secret_key));
   f.open(without_keys(f));
   EXPECT_TRUE(f.store->list({}));
   EXPECT_NE(f.log->text().find("provider=profile"), std::string::npos) << f.log->text();
@@ -183,7 +168,7 @@ TEST(S3StoreCredentials, TheEnvironmentComesFirstThenTheProfile) {
 
 TEST(S3StoreCredentials, TheProfileNamesTheRegion) {
   const CleanEnvironment clean;
-  clean.file("config", "[default]\nregion = eu-west-1\n[profile other]\nregion = eu-west-3\n");
+  clean.file(".aws/config", "[default]\nregion = eu-west-1\n[profile other]\nregion = eu-west-3\n");
   EXPECT_EQ(region_of_profile(""), "eu-west-1");
   EXPECT_EQ(region_of_profile("other"), "eu-west-3");
   EXPECT_EQ(region_of_profile("missing"), "");
@@ -223,7 +208,7 @@ TEST(S3StoreCredentials, I04_InstanceMetadataIsAskedLastAndNeverWithKeysGiven) {
     return answer;
   });
   S3Options options = testing::options_for(*f.server);
-  options.chain.metadata_endpoint = metadata->endpoint();
+  options.chain.instance.metadata_endpoint = metadata->endpoint();
   f.open(options);
   EXPECT_TRUE(f.store->list({}));
   EXPECT_EQ(metadata->connections(), 0U);
@@ -245,7 +230,7 @@ TEST(S3StoreCredentials, I04_AMetadataServerThatNeverAnswersIsGivenUpInSeconds) 
   });
   Fixture f;
   S3Options options = without_keys(f);
-  options.chain.metadata_endpoint = metadata->endpoint();
+  options.chain.instance.metadata_endpoint = metadata->endpoint();
   f.open(options);
   const auto listed = f.store->list({});
   EXPECT_EQ(listed.error().code(), ErrorCode::credentials);

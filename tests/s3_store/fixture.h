@@ -108,8 +108,9 @@ struct Fixture {
     log = std::make_shared<KeptLog>();
     open(options_for(*server));
   }
-  void open(const S3Options& options) {
+  void open(const S3Options& options, Clock& clock = Clock::real()) {
     StoreContext context;
+    context.clock = &clock;
     context.log = Logger(log, "test", LogLevel::debug);
     auto made = make_store(options, context);
     if (!made) {

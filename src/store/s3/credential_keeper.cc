@@ -19,6 +19,11 @@ constexpr UnixMicros kRenewAhead = 300 * kSecond;
 constexpr UnixMicros kMargin = 2 * kSecond;
 constexpr UnixMicros kPauseAfterFailure = 5 * kSecond;
 
+std::string validity(const Credentials& credentials, UnixMicros now) {
+  if (credentials.expires == INT64_MAX) return "no end known";
+  return fmt::format("{} s", (credentials.expires - now) / kSecond);
+}
+
 class StaticCredentials final : public CredentialSource {
  public:
   explicit StaticCredentials(Credentials credentials) : credentials_(std::move(credentials)) {}
@@ -104,8 +109,10 @@ void CredentialKeeper::fetched(std::uint64_t round, Result<Credentials> result) 
     const bool changed = !current_.credentials || result->access_key_id != current_.credentials->access_key_id ||
                          result->secret_access_key != current_.credentials->secret_access_key ||
                          result->session_token != current_.credentials->session_token;
-    if (current_.generation == 0) log_.info("credentials found", {{"provider", result->provider}});
-    if (changed && current_.generation > 0) log_.info("credentials renewed", {{"provider", result->provider}});
+    if (changed) {
+      log_.info(current_.generation == 0 ? "credentials found" : "credentials renewed",
+                {{"provider", result->provider}, {"valid_for", validity(*result, now)}});
+    }
     current_ = {std::make_shared<const Credentials>(*std::move(result)), current_.generation + (changed ? 1 : 0)};
     fetched_at_ = now;
     next_try_ = now + kPauseAfterFailure;

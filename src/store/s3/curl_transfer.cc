@@ -116,6 +116,10 @@ void CurlTransfer::begin(std::uint64_t id, HttpRequest request, HttpReceiver& re
     curl_easy_setopt(easy, CURLOPT_UPLOAD, 1L);
     curl_easy_setopt(easy, CURLOPT_INFILESIZE_LARGE, static_cast<curl_off_t>(request_.body.size()));
   }
+  if (request_.method == HttpMethod::post) {
+    curl_easy_setopt(easy, CURLOPT_POST, 1L);
+    curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request_.body.size()));
+  }
   curl_easy_setopt(easy, CURLOPT_HTTPHEADER, list);
   curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, request_.timeout ? milliseconds(*request_.timeout) : 0L);
   curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, receive_buffer(request_.expected_bytes));

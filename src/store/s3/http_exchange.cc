@@ -15,6 +15,8 @@ std::string_view to_string(HttpMethod method) noexcept {
       return "PUT";
     case HttpMethod::remove:
       return "DELETE";
+    case HttpMethod::post:
+      return "POST";
   }
   return "?";
 }

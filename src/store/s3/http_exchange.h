@@ -17,14 +17,14 @@ namespace millrace::s3 {
 
 using HeaderList = std::vector<std::pair<std::string, std::string>>;
 
-enum class HttpMethod { get, head, put, remove };
+enum class HttpMethod { get, head, put, remove, post };
 [[nodiscard]] std::string_view to_string(HttpMethod) noexcept;
 
 struct HttpRequest {
   HttpMethod method = HttpMethod::get;
   std::string url;
-  HeaderList headers;               ///< sent exactly; Content-Length is added for a put
-  std::string_view body;            ///< put: stays valid until the end
+  HeaderList headers;               ///< sent exactly; Content-Length is added for a put and a post
+  std::string_view body;            ///< put, post: stays valid until the end
   std::optional<Duration> timeout;  ///< of the whole exchange
   std::size_t expected_bytes = 0;   ///< of the body, where it is known: sizes the receive buffer
   bool fresh_connection = false;    ///< takes no connection that was used before

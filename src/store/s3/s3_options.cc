@@ -35,6 +35,7 @@ Environment process_environment() {
 
 S3Options read_s3_options(std::string_view bucket, const StoreOptions& options, const Environment& environment) {
   S3Options read;
+  read.environment = environment;
   read.bucket = bucket;
   read.endpoint = endpoint_of(options, environment);
   read.allow_http = options.flag("allow_http");
@@ -53,11 +54,14 @@ S3Options read_s3_options(std::string_view bucket, const StoreOptions& options, 
     read.keys = std::move(keys);
   }
   read.chain.profile = options.get("profile");
-  read.chain.metadata_endpoint = options.get("metadata_endpoint");
-  read.chain.imdsv1_fallback = options.flag("imdsv1_fallback");
-  read.chain.container_relative_uri = options.get("container_credentials_relative_uri");
-  read.chain.container_full_uri = options.get("container_credentials_full_uri");
-  read.chain.container_token_file = options.get("container_authorization_token_file");
+  read.chain.instance.metadata_endpoint = options.get("metadata_endpoint");
+  read.chain.instance.imdsv1_fallback = options.flag("imdsv1_fallback");
+  read.chain.container.relative_uri = options.get("container_credentials_relative_uri");
+  read.chain.container.full_uri = options.get("container_credentials_full_uri");
+  read.chain.container.token_file = options.get("container_authorization_token_file");
+  read.chain.role_arn = options.get("role_arn");
+  read.chain.external_id = options.get("external_id");
+  read.chain.web_identity_token_file = options.get("web_identity_token_file");
 
   read.ca_bundle = first_of(options.get("ca_bundle"), {environment("AWS_CA_BUNDLE")});
   read.accept_any_certificate =

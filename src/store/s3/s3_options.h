@@ -3,7 +3,6 @@
 // Nothing is asked over the network here.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,9 +11,12 @@
 #include "millrace/base/time.h"
 #include "millrace/store/store_options.h"
 #include "store/s3/aws_chain.h"
+#include "store/s3/credential_context.h"
 #include "store/s3/credentials.h"
 
 namespace millrace::s3 {
+
+[[nodiscard]] Environment process_environment();
 
 struct S3Options {
   std::string bucket;
@@ -26,6 +28,7 @@ struct S3Options {
 
   std::optional<Credentials> keys;  ///< given in the options: nobody else is asked
   AwsChainOptions chain;
+  Environment environment = process_environment();  ///< where the chain looks
   bool skip_signature = false;
   bool unsigned_payload = false;
   bool requester_pays = false;
@@ -41,10 +44,6 @@ struct S3Options {
   std::optional<Duration> request_timeout;                  ///< of a whole request; unset: as long as bytes move
   Duration pool_idle_timeout = std::chrono::seconds(30);
 };
-
-/// Gives a variable of the environment, empty when not set. A test passes its own.
-using Environment = std::function<std::string(const char*)>;
-[[nodiscard]] Environment process_environment();
 
 [[nodiscard]] S3Options read_s3_options(std::string_view bucket, const StoreOptions& options,
                                         const Environment& environment);

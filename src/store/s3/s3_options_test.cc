@@ -110,11 +110,11 @@ TEST(S3Options, EveryOptionThatIsTakenDoesSomething) {
   EXPECT_EQ(options.connect_timeout, std::chrono::seconds(1));
   EXPECT_EQ(options.request_timeout, std::chrono::seconds(2));
   EXPECT_EQ(options.pool_idle_timeout, std::chrono::seconds(3));
-  EXPECT_TRUE(options.chain.imdsv1_fallback);
-  EXPECT_EQ(options.chain.metadata_endpoint, "http://127.0.0.1:1");
-  EXPECT_EQ(options.chain.container_relative_uri, "/r");
-  EXPECT_EQ(options.chain.container_full_uri, "http://127.0.0.1/f");
-  EXPECT_EQ(options.chain.container_token_file, "/t");
+  EXPECT_TRUE(options.chain.instance.imdsv1_fallback);
+  EXPECT_EQ(options.chain.instance.metadata_endpoint, "http://127.0.0.1:1");
+  EXPECT_EQ(options.chain.container.relative_uri, "/r");
+  EXPECT_EQ(options.chain.container.full_uri, "http://127.0.0.1/f");
+  EXPECT_EQ(options.chain.container.token_file, "/t");
 }
 
 std::string checked(const std::string& bucket, const Map& options, const Map& environment = {}) {

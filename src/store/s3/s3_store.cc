@@ -126,17 +126,26 @@ class S3Store::Handle final : public ReadHandle {
   const S3Client::CallId id_;
 };
 
+std::vector<std::string> secrets_of(const S3Options& options) {
+  std::vector<std::string> secrets = secrets_of_proxy(options.proxy_url);
+  if (!options.chain.external_id.empty()) secrets.push_back(options.chain.external_id);
+  std::ranges::sort(secrets, std::ranges::greater{}, &std::string::size);
+  return secrets;
+}
+
 S3Store::S3Store(const S3Options& options, const StoreContext& context, Endpoint endpoint,
                  std::unique_ptr<HttpLoop> loop)
     : options_(options), loop_(std::move(loop)) {
   std::shared_ptr<CredentialSource> source;
   if (!options.skip_signature) {
-    source = options.keys ? make_static_credentials(*options.keys) : make_aws_chain(options.chain);
+    if (options.keys) source = make_static_credentials(*options.keys);
+    source =
+        make_credential_source(std::move(source), options.chain,
+                               {loop_.get(), context.clock, options.environment, options.region, options.allow_http});
   }
-  client_ = std::make_unique<S3Client>(*loop_,
-                                       S3Client::Options{std::move(endpoint), options.region, options.requester_pays,
-                                                         secrets_of_proxy(options.proxy_url)},
-                                       std::move(source), *context.clock, context.log.named("s3"));
+  client_ = std::make_unique<S3Client>(
+      *loop_, S3Client::Options{std::move(endpoint), options.region, options.requester_pays, secrets_of(options)},
+      std::move(source), *context.clock, context.log.named("s3"));
 }
 
 S3Store::~S3Store() {

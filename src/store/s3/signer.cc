@@ -106,7 +106,7 @@ Result<HeaderList> sign(const SigningInput& input, const Credentials& credential
   config.algorithm = AWS_SIGNING_ALGORITHM_V4;
   config.signature_type = AWS_ST_HTTP_REQUEST_HEADERS;
   config.region = cursor(input.region);
-  config.service = cursor("s3");
+  config.service = cursor(input.service);
   const UnixMicros seconds = input.now / 1'000'000;
   aws_date_time_init_epoch_secs(&config.date, static_cast<double>(seconds));
   // S3 decodes the path once and never normalises it, so what is signed is what is sent.

@@ -27,6 +27,7 @@ struct SigningInput {
   std::string_view payload;   ///< lower-case hex SHA-256 of the body, or kUnsignedPayload
   std::string_view region;
   UnixMicros now = 0;
+  std::string_view service = "s3";
 };
 
 /// The headers to add: X-Amz-Date, x-amz-content-sha256, Authorization, and X-Amz-Security-Token with a session.

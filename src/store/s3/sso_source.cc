@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/s3/sso_source.h"
+
+#include <fmt/format.h>
+#include <openssl/evp.h>
+
+#include <array>
+#include <fstream>
+#include <iterator>
+#include <utility>
+
+#include "millrace/base/printable.h"
+#include "store/s3/credential_json.h"
+#include "store/s3/endpoint.h"
+#include "store/s3/profile_files.h"
+#include "store/s3/text_question.h"
+#include "store/s3/uri_encoding.h"
+
+namespace millrace::s3 {
+
+namespace {
+
+std::string sha1_hex(std::string_view bytes) {
+  std::array<unsigned char, 20> digest{};
+  EVP_Digest(bytes.data(), bytes.size(), digest.data(), nullptr, EVP_sha1(), nullptr);
+  std::string text;
+  for (const unsigned char byte : digest) text += fmt::format("{:02x}", byte);
+  return text;
+}
+
+std::unexpected<Error> refuse(std::string why) { return fail(Error::fatal(ErrorCode::credentials, std::move(why))); }
+
+Result<Credentials> parse_keys(const TextAnswer& answer, const SsoRole& role) {
+  const int status = answer.head.status;
+  const std::string login = fmt::format("run `aws sso login --profile {}`", printable(role.profile, 80));
+  if (status == 401) return refuse(fmt::format("the single sign-on token is no longer taken; {}", login));
+  if (status == 403 || status == 404) {
+    return refuse(fmt::format("single sign-on answered {}: account {} has no role '{}' for this user", status,
+                              printable(role.account_id, 40), printable(role.role_name, 80)));
+  }
+  if (status != 200) {
+    const auto cls = status == 429 || status >= 500 ? ErrorClass::retryable : ErrorClass::fatal;
+    return fail(Error(cls, ErrorCode::credentials, fmt::format("single sign-on answered {}", status)));
+  }
+  const auto document = CredentialJson::parse(answer.body);
+  const auto keys = document ? document->object("roleCredentials") : std::nullopt;
+  const auto expires = keys ? keys->number("expiration") : std::nullopt;
+  Credentials found;
+  if (keys) {
+    found.access_key_id = keys->text("accessKeyId");
+    found.secret_access_key = keys->text("secretAccessKey");
+    found.session_token = keys->text("sessionToken");
+  }
+  constexpr double kLongAfter = 1e14;  // in ms: a year that fits into microseconds
+  if (found.access_key_id.empty() || found.secret_access_key.empty() || found.session_token.empty() || !expires ||
+      !(*expires > 0 && *expires < kLongAfter)) {
+    return fail(Error::retryable(ErrorCode::credentials, "the answer of single sign-on holds no whole credentials"));
+  }
+  found.expires = static_cast<UnixMicros>(*expires) * 1000;
+  found.provider = role.provider;
+  return found;
+}
+
+class SsoSource final : public CredentialSource {
+ public:
+  SsoSource(SsoRole role, CredentialContext context) : role_(std::move(role)), context_(std::move(context)) {}
+
+  void fetch(Done done) override {
+    auto token = read_token();
+    if (!token) return done(fail(std::move(token).error()));
+    std::string url = context_.environment("AWS_ENDPOINT_URL_SSO");
+    if (url.empty()) url = fmt::format("https://portal.sso.{}.amazonaws.com", role_.region);
+    const auto endpoint =
+        Endpoint::make({.bucket = "", .region = "", .endpoint = url, .allow_http = context_.allow_http});
+    if (!endpoint) return done(fail(Error(endpoint.error()).prefixed("single sign-on cannot be asked: ")));
+    TextQuestion question;
+    question.url =
+        fmt::format("{}/federation/credentials?{}", endpoint->to_string(),
+                    encode_query(QueryPairs{{"account_id", role_.account_id}, {"role_name", role_.role_name}}));
+    question.headers = {{"Host", endpoint->host()}, {"x-amz-sso_bearer_token", *std::move(token)}};
+    ask(*context_.loop, std::move(question), [role = role_, done = std::move(done)](Result<TextAnswer> answer) mutable {
+      if (!answer) return done(fail(std::move(answer).error().prefixed("asking single sign-on: ")));
+      done(parse_keys(*answer, role));
+    });
+  }
+  [[nodiscard]] bool refreshable() const override { return true; }
+  [[nodiscard]] std::string tried() const override { return role_.provider; }
+
+ private:
+  [[nodiscard]] Result<std::string> read_token() const {
+    const std::string path =
+        fmt::format("{}/.aws/sso/cache/{}.json", context_.environment("HOME"), sha1_hex(role_.cache_key));
+    const std::string login = fmt::format("run `aws sso login --profile {}`", printable(role_.profile, 80));
+    std::ifstream file(path, std::ios::binary);
+    if (!file) return refuse(fmt::format("there is no single sign-on token {}; {}", shown_path(path), login));
+    const std::string bytes(std::istreambuf_iterator<char>(file), {});
+    const auto document = CredentialJson::parse(bytes);
+    std::string token = document ? document->text("accessToken") : std::string();
+    const auto expires = document ? credential_time(document->text("expiresAt")) : std::nullopt;
+    if (token.empty() || !expires || token.find_first_of("\r\n") != token.npos) {
+      return refuse(fmt::format("{} is no single sign-on token; {}", shown_path(path), login));
+    }
+    if (*expires <= context_.clock->unix_micros()) {
+      return refuse(fmt::format("the single sign-on token {} ended at {}; {}", shown_path(path),
+                                printable(document->text("expiresAt"), 40), login));
+    }
+    return token;
+  }
+
+  const SsoRole role_;
+  const CredentialContext context_;
+};
+
+}  // namespace
+
+std::shared_ptr<CredentialSource> make_sso_source(SsoRole role, CredentialContext context) {
+  return std::make_shared<SsoSource>(std::move(role), std::move(context));
+}
+
+}  // namespace millrace::s3
