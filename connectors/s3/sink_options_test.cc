@@ -202,7 +202,8 @@ TEST(S3SinkOptions, CredentialsComeTogetherAndStaySecret) {
 TEST(S3SinkOptions, StoreOptionsAreChecked) {
   EXPECT_THAT(refused(with("store: {regoin: x}\n")), HasSubstr("did you mean 'region'?"));
   EXPECT_THAT(refused(with("store: {bucket: x}\n")), HasSubstr("part of the url"));
-  EXPECT_THAT(refused(with("store: {s3_express: yes}\n")), HasSubstr("sink.s3.store: store.s3_express is not available"));
+  EXPECT_THAT(refused(with("store: {s3_express: yes}\n")),
+              HasSubstr("sink.s3.store: store.s3_express is not available"));
   EXPECT_THAT(refused(with("store: {max_retries: \"3\"}\n")), HasSubstr("max_attempts"));
   EXPECT_THAT(refused(with("endpoint: http://127.0.0.1:9000\npath_style: false\n")),
               HasSubstr("sink.s3.store: store.virtual_hosted_style_request"));
