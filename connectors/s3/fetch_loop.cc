@@ -11,47 +11,30 @@
 namespace millrace::s3_source {
 namespace {
 
-// What a small read costs beside its bytes; keeps a lane of one-byte objects from having millions of them out.
-constexpr std::size_t kReadOverhead = 512;
-// One ranged read of a large object asks for at most so many chunks.
-constexpr std::size_t kChunksPerRead = 4;
-// The first read of an object shows at least what tells a codec.
-constexpr std::size_t kLeastRead = 16;
 // From a near store: so many large reads under way, and so many out in all (but two for each lane). Measured on
 // loopback: 2 to 4 of 2 MiB move 1650 MiB per CPU second, 8 and more 1250.
 constexpr std::size_t kNearReads = 4;
 constexpr std::size_t kNearBudget = 8;
 
-std::size_t read_size(const FetchLoop::Options& options, const ReadAdvice& advice) {
-  const std::size_t most = std::min(kChunksPerRead * options.chunk_bytes, options.prefetch_bytes / 2);
-  return std::max({kLeastRead, options.chunk_bytes, std::min(advice.read_bytes, most)});
-}
-
 }  // namespace
 
-FetchLoop::FetchLoop(std::shared_ptr<ObjectStore> store, std::shared_ptr<const Listing> listing,
-                     std::vector<Position> starts, Options options, SourceMetrics metrics, Clock& clock, Random& random,
-                     Logger log)
+FetchLoop::FetchLoop(std::shared_ptr<ObjectStore> store, const std::shared_ptr<const Listing>& listing,
+                     const std::vector<Position>& starts, Options options, SourceMetrics metrics, Clock& clock,
+                     Random& random, Logger log)
     : store_(std::move(store)),
-      listing_(std::move(listing)),
       options_(std::move(options)),
       metrics_(std::move(metrics)),
       clock_(clock),
       random_(random),
       log_(std::move(log)),
-      read_bytes_(read_size(options_, store_->read_advice())),
+      chunks_(options_.lanes, options_.prefetch_bytes, options_.chunk_bytes, store_->read_advice()),
       most_in_flight_(
           std::max<std::size_t>(1, std::min(options_.requests_in_flight, store_->read_advice().reads_in_flight))),
-      pool_(ChunkPool::make(read_bytes_, kChunkHeadroom, options_.lanes * (options_.prefetch_bytes / read_bytes_ + 1))),
-      lanes_(options_.lanes),
       limit_(most_in_flight_) {
   if (options_.first_latency > Duration::zero()) latency_.record(options_.first_latency);
   for (std::uint64_t i = 0; i < options_.lanes; ++i) {
-    lanes_[i].feed = std::make_unique<LaneFeed>();
-    lanes_[i].objects = listing_->objects_of_lane(i, options_.lanes);
-    lanes_[i].ordinal = starts[i].ordinal + (starts[i].object_complete() ? 1 : 0);
-    if (starts[i].index > 0 && !starts[i].object_complete()) lanes_[i].resumed = starts[i].ordinal;
-    lanes_[i].at_once.store(store_->read_advice().reads_at_once, memory_order_relaxed);
+    lanes_.push_back(std::make_unique<FetchLane>(listing, i, options_.lanes, starts[i]));
+    lanes_[i]->at_once.store(store_->read_advice().reads_at_once, memory_order_relaxed);
   }
 }
 
@@ -68,13 +51,13 @@ void FetchLoop::stop() {
 }
 
 void FetchLoop::pause(std::uint64_t lane, bool paused) {
-  lanes_[lane].paused.store(paused);
+  lanes_[lane]->paused.store(paused);
   if (!paused) pump();
 }
 
 void FetchLoop::release(std::uint64_t lane, std::size_t charge) {
   if (charge == 0) return;
-  lanes_[lane].feed->add_released(charge);
+  lanes_[lane]->feed->add_released(charge);
   pump();
 }
 
@@ -108,7 +91,7 @@ void FetchLoop::pump_own() {
     take_ended();
     for (Ended& ended : std::exchange(failed_, {})) {
       fail_or_retry(*ended.read, std::move(ended.outcome.info).error());
-      hand_over(lanes_[ended.read->lane]);
+      hand_over(*lanes_[ended.read->lane]);
     }
     do {
       take_ended();
@@ -119,8 +102,8 @@ void FetchLoop::pump_own() {
 }
 
 void FetchLoop::cancel_reads() {
-  for (const Lane& lane : lanes_) {
-    for (const auto& read : lane.reads) {
+  for (const auto& lane : lanes_) {
+    for (const auto& read : lane->reads) {
       if (read->handle) read->handle->cancel();
     }
   }
@@ -151,12 +134,7 @@ void FetchLoop::take_ended() {
     bytes_in_flight_ -= read.length - read.received;
     read.handle.reset();
     if (read.overwritten) {
-      std::optional<ETag> now;
-      if (ended.outcome.info) now = ended.outcome.info->etag;
-      read.error = read_failure(object(read), name(read), read, *std::move(read.overwritten), taken_of(read), now);
-      read.overwritten.reset();
-      read.state = ObjectRead::State::failed;
-      hand_over(lanes_[read.lane]);
+      take_what_is_there(read, ended.outcome);
       continue;
     }
     metrics_.bytes_read.add(ended.outcome.received);
@@ -168,7 +146,7 @@ void FetchLoop::take_ended() {
     }
     if (ended.outcome.info) {
       succeed(read, *std::move(ended.outcome.info));
-      hand_over(lanes_[read.lane]);
+      hand_over(*lanes_[read.lane]);
     } else {
       failed_.push_back(std::move(ended));
     }
@@ -193,13 +171,12 @@ void FetchLoop::fail_or_retry(ObjectRead& read, Error error) {
     if (error.code() == ErrorCode::precondition_failed && !stopping_.load()) {
       return ask_what_is_there(read, std::move(error));
     }
-    read.state = ObjectRead::State::failed;
-    read.error = read_failure(object(read), name(read), read, std::move(error), taken_of(read));
+    read.fail(read_failure(object(read), name(read), read, std::move(error), taken_of(read)));
     return;
   }
   // Without a pin nothing proves that the rest would belong to what has been received; and where all has been received
   // without success there is no rest to ask for.
-  if (!ETag{std::string(object(read).etag)}.pins() || read.received == read.length) read.received = 0;
+  if (!listed_pins(read) || read.received == read.length) read.received = 0;
   if (store_is_away(error)) {
     limit_ = std::max<std::size_t>(1, limit_ / 2);
     hold_until_ = std::max(hold_until_, now + *wait);
@@ -227,12 +204,40 @@ void FetchLoop::ask_what_is_there(ObjectRead& read, Error error) {
   send(read, std::move(request));
 }
 
+void FetchLoop::take_what_is_there(ObjectRead& read, const ReadOutcome& outcome) {
+  std::optional<ETag> now;
+  if (outcome.info) now = outcome.info->etag;
+  if (now && respell(read, *now)) return;
+  read.fail(read_failure(object(read), name(read), read, *std::exchange(read.overwritten, std::nullopt), taken_of(read),
+                         now));
+  hand_over(*lanes_[read.lane]);
+}
+
+/// Where the listing and the answers spell one ETag differently, the answers' spelling is what If-Match is held
+/// against: once for each read, and for all that follow.
+bool FetchLoop::respell(ObjectRead& read, const ETag& now) {
+  const std::string_view listed = object(read).etag;
+  if (read.respelled || !now.pins() || stopping_.load() || opaque_tag(now.value) != opaque_tag(listed)) return false;
+  if (in_form(listed, read.form) == now.value) return false;
+  tag_form_.store(form_of(now.value), memory_order_relaxed);
+  read.respelled = true;
+  read.overwritten.reset();
+  read.received = 0;  // the answer to the question lies in front of it
+  send(read);
+  return true;
+}
+
 /// Gives the lane what is complete and next in order.
-void FetchLoop::hand_over(Lane& lane) {
+void FetchLoop::hand_over(FetchLane& lane) {
   while (!lane.reads.empty() && !lane.failed) {
     ObjectRead& read = *lane.reads.front();
     const bool ended = read.state == ObjectRead::State::done || read.state == ObjectRead::State::failed;
     if (!ended) return;
+    if (read.state == ObjectRead::State::done) {
+      if (const auto before = lane.other_version(read)) {
+        read.fail(another_version(name(read), read, *before, taken_of(read)));
+      }
+    }
     Piece piece{.ordinal = read.ordinal, .offset = read.offset, .last = read.last, .charge = read.charge};
     if (lane.skipped == read.ordinal) {
       lane.feed->add_released(read.charge);
@@ -253,29 +258,22 @@ void FetchLoop::hand_over(Lane& lane) {
   }
 }
 
-void FetchLoop::skip_object(Lane& lane, const ObjectRead& read) {
+void FetchLoop::skip_object(FetchLane& lane, const ObjectRead& read) {
   log_.warn("skipping an archived object that is not restored, as on_archived: skip asks; the manifest lists it",
             {{"object", name(read)}, {"error", read.error->message()}});
-  lane.skipped = read.ordinal;
-  if (lane.ordinal == read.ordinal) {
-    ++lane.ordinal;
-    lane.offset = 0;
-  }
+  lane.skip(read.ordinal);
   lane.feed->put({.ordinal = read.ordinal, .last = true, .charge = read.charge, .skipped = true});
 }
 
 bool FetchLoop::start_due_retry() {
   if (waiting_ == 0 || in_flight_.load() >= limit_) return false;
   const SteadyTime now = clock_.now();
-  for (Lane& lane : lanes_) {
-    if (lane.paused.load() || lane.failed) continue;
-    for (const auto& read : lane.reads) {
-      if (read->state == ObjectRead::State::waiting && read->retry_at <= now) {
-        --waiting_;
-        send(*read);
-        return true;
-      }
-    }
+  for (const auto& lane : lanes_) {
+    ObjectRead* due = lane->may_read() ? lane->due_retry(now) : nullptr;
+    if (due == nullptr) continue;
+    --waiting_;
+    send(*due);
+    return true;
   }
   return false;
 }
@@ -286,22 +284,10 @@ SteadyTime FetchLoop::next_retry() const {
   if (in_flight_.load() >= limit_) return next;
   if (hold_until_ != SteadyTime::min()) next = hold_until_;
   if (waiting_ == 0) return next;
-  for (const Lane& lane : lanes_) {
-    if (lane.paused.load() || lane.failed) continue;
-    for (const auto& read : lane.reads) {
-      if (read->state == ObjectRead::State::waiting) next = std::min(next, read->retry_at);
-    }
+  for (const auto& lane : lanes_) {
+    if (lane->may_read()) next = std::min(next, lane->earliest_retry());
   }
   return next;
-}
-
-/// Goes to the next object that has bytes to read; false when the lane has none left.
-bool FetchLoop::settle_place(Lane& lane, std::uint64_t index) {
-  for (; lane.ordinal < lane.objects; ++lane.ordinal, lane.offset = 0) {
-    const ListedObject next = listing_->object_of_lane(index, options_.lanes, lane.ordinal);
-    if (next.has_bytes() && lane.offset < next.size) return true;
-  }
-  return false;
 }
 
 /// The pool belongs to the lanes that have something left to fetch, in equal parts; what the others still hold is gone
@@ -309,23 +295,23 @@ bool FetchLoop::settle_place(Lane& lane, std::uint64_t index) {
 std::uint64_t FetchLoop::share_of_a_lane() {
   std::uint64_t pool = options_.lanes * options_.prefetch_bytes;
   std::uint64_t active = 0;
-  for (std::uint64_t i = 0; i < options_.lanes; ++i) {
-    Lane& lane = lanes_[i];
-    if (lane.at_once.load()) continue;
-    if (!lane.failed && settle_place(lane, i)) {
+  for (const auto& lane : lanes_) {
+    if (lane->at_once.load()) continue;
+    if (!lane->failed && lane->settle()) {
       ++active;
     } else {
-      pool -= std::min(pool, lane.held());
+      pool -= std::min(pool, lane->held());
     }
   }
   const std::uint64_t share = pool / std::max<std::uint64_t>(active, 1);
   if (!near()) return share;
-  return std::min(share, std::max<std::uint64_t>(2, kNearBudget / std::max<std::uint64_t>(active, 1)) * read_bytes_);
+  return std::min(share,
+                  std::max<std::uint64_t>(2, kNearBudget / std::max<std::uint64_t>(active, 1)) * chunks_.read_bytes());
 }
 
 bool FetchLoop::may_start(std::size_t length) const {
   if (in_flight_.load() >= limit_) return false;
-  return !near() || bytes_in_flight_ == 0 || bytes_in_flight_ + length <= kNearReads * read_bytes_;
+  return !near() || bytes_in_flight_ == 0 || bytes_in_flight_ + length <= kNearReads * chunks_.read_bytes();
 }
 
 bool FetchLoop::start_next_read() {
@@ -335,42 +321,21 @@ bool FetchLoop::start_next_read() {
   const std::uint64_t share = share_of_a_lane();
   for (std::uint64_t i = 0; i < options_.lanes; ++i) {
     const std::uint64_t index = (turn_ + i) % options_.lanes;
-    Lane& lane = lanes_[index];
-    if (lane.at_once.load() || lane.paused.load() || lane.failed || lane.ordinal >= lane.objects) continue;
-    const ListedObject next = listing_->object_of_lane(index, options_.lanes, lane.ordinal);
-    const std::size_t length = std::min<std::uint64_t>(read_bytes_, next.size - lane.offset);
+    FetchLane& lane = *lanes_[index];
+    if (lane.at_once.load() || !lane.may_read() || lane.ordinal >= lane.objects) continue;
+    const std::size_t length = lane.next_length(chunks_);
     const std::uint64_t held = lane.held();
-    if ((held != 0 && held + charge_of(length) > share) || !may_start(length)) continue;
-    begin(lane, index);
+    if ((held != 0 && held + chunks_.charge_of(length) > share) || !may_start(length)) continue;
+    send(lane.begin(chunks_, options_.retry, random_));
     turn_ = (index + 1) % options_.lanes;
     return true;
   }
   return false;
 }
 
-/// What a read takes of the budget: a whole chunk, or for a small object what it is.
-std::size_t FetchLoop::charge_of(std::size_t length) const noexcept {
-  return is_large(length) ? read_bytes_ : length + kReadOverhead;
-}
-
-void FetchLoop::begin(Lane& lane, std::uint64_t index) {
-  const ListedObject next = listing_->object_of_lane(index, options_.lanes, lane.ordinal);
-  auto read = std::make_unique<ObjectRead>(options_.retry, random_);
-  read->lane = index;
-  read->ordinal = lane.ordinal;
-  read->offset = lane.offset;
-  read->length = std::min<std::uint64_t>(read_bytes_, next.size - lane.offset);
-  read->last = read->offset + read->length == next.size;
-  read->charge = charge_of(read->length);
-  read->chunk = take_chunk(read->length, read->offset);
-  lane.charged += read->charge;
-  lane.offset += read->length;
-  send(*read);
-  lane.reads.push_back(std::move(read));
-}
-
 void FetchLoop::send(ObjectRead& read) {
-  ReadRequest request = request_for(object(read), read.offset + read.received);
+  read.form = tag_form_.load(memory_order_relaxed);
+  ReadRequest request = request_for(object(read), read.offset + read.received, read.form);
   request.destination = {read.chunk.data() + read.received, read.length - read.received};
   send(read, std::move(request));
 }
@@ -395,14 +360,14 @@ void FetchLoop::send(ObjectRead& read, ReadRequest request) {
 }
 
 std::optional<Piece> FetchLoop::read_at_once(std::uint64_t index) {
-  Lane& lane = lanes_[index];
-  if (!lane.at_once.load() || !settle_place(lane, index)) return std::nullopt;
-  const ListedObject next = listing_->object_of_lane(index, options_.lanes, lane.ordinal);
-  const std::size_t length = std::min<std::uint64_t>(read_bytes_, next.size - lane.offset);
+  FetchLane& lane = *lanes_[index];
+  if (!lane.at_once.load() || !lane.settle()) return std::nullopt;
+  const ListedObject next = lane.object(lane.ordinal);
+  const std::size_t length = lane.next_length(chunks_);
   Piece piece{.ordinal = lane.ordinal, .offset = lane.offset, .last = lane.offset + length == next.size};
-  ReadRequest request = request_for(next, lane.offset);
+  ReadRequest request = request_for(next, lane.offset, tag_form_.load(memory_order_relaxed));
   if (!request.if_match.empty()) {
-    piece.bytes = take_chunk(length, lane.offset);
+    piece.bytes = chunks_.take(length, lane.offset);
     request.destination = {piece.bytes.data(), length};
     if (auto info = store_->read_at_once(request)) {
       piece.bytes.set_size(length);
@@ -418,23 +383,13 @@ std::optional<Piece> FetchLoop::read_at_once(std::uint64_t index) {
 }
 
 /// A pinned read of what was listed; the destination is still to be said.
-ReadRequest FetchLoop::request_for(const ListedObject& listed, std::uint64_t offset) {
+ReadRequest FetchLoop::request_for(const ListedObject& listed, std::uint64_t offset, TagForm form) {
   ReadRequest request;
   request.key = listed.key;
   request.offset = offset;
-  if (ETag tag{std::string(listed.etag)}; tag.pins()) request.if_match = std::move(tag);
+  if (ETag tag{std::string(listed.etag)}; tag.pins()) request.if_match = {in_form(tag.value, form)};
   request.expected_object_size = listed.size;
   return request;
-}
-
-/// Large reads share recycled chunks; a small object takes what it needs and no more.
-ByteChunk FetchLoop::take_chunk(std::size_t length, std::uint64_t offset) {
-  return is_large(length) ? pool_->take() : ByteChunk::allocate(length, offset == 0 ? 0 : kChunkHeadroom);
-}
-
-Taken FetchLoop::taken_of(const ObjectRead& read) const {
-  if (options_.frozen || lanes_[read.lane].resumed == read.ordinal) return Taken::committed;
-  return read.offset == 0 ? Taken::nothing : Taken::something;
 }
 
 std::string FetchLoop::name(const ObjectRead& read) const { return options_.url + printable(object(read).key); }

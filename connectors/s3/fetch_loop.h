@@ -15,17 +15,19 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <vector>
 
 #include "connectors/s3/baton.h"
+#include "connectors/s3/etag_form.h"
+#include "connectors/s3/fetch_lane.h"
 #include "connectors/s3/lane_feed.h"
 #include "connectors/s3/latency_window.h"
 #include "connectors/s3/listing.h"
 #include "connectors/s3/metrics.h"
 #include "connectors/s3/object_read.h"
 #include "connectors/s3/offset.h"
+#include "connectors/s3/read_chunks.h"
 #include "connectors/s3/read_failure.h"
 #include "connectors/s3/retry_policy.h"
 #include "millrace/base/log.h"
@@ -34,9 +36,6 @@
 #include "millrace/store/object_store.h"
 
 namespace millrace::s3_source {
-
-/// Room in front of a chunk for the beginning of a record that the chunk before cut.
-inline constexpr std::size_t kChunkHeadroom = std::size_t{16} << 10U;
 
 class FetchLoop {
  public:
@@ -53,8 +52,9 @@ class FetchLoop {
     Duration near_latency = std::chrono::milliseconds(8);  ///< a store that answers sooner is near
   };
   /// `starts`: where each lane begins, by lane. Nothing is read before start().
-  FetchLoop(std::shared_ptr<ObjectStore> store, std::shared_ptr<const Listing> listing, std::vector<Position> starts,
-            Options options, SourceMetrics metrics, Clock& clock, Random& random, Logger log);
+  FetchLoop(std::shared_ptr<ObjectStore> store, const std::shared_ptr<const Listing>& listing,
+            const std::vector<Position>& starts, Options options, SourceMetrics metrics, Clock& clock, Random& random,
+            Logger log);
   ~FetchLoop();
   FetchLoop(const FetchLoop&) = delete;
   FetchLoop& operator=(const FetchLoop&) = delete;
@@ -66,7 +66,7 @@ class FetchLoop {
   void pause(std::uint64_t lane, bool paused);
 
   // A lane's thread.
-  [[nodiscard]] LaneFeed& feed(std::uint64_t lane) { return *lanes_[lane].feed; }
+  [[nodiscard]] LaneFeed& feed(std::uint64_t lane) { return *lanes_[lane]->feed; }
   /// A piece's bytes are done with.
   void release(std::uint64_t lane, std::size_t charge);
   /// For a lane whose feed is empty: its next piece, read there and then because it is in memory already. Nothing when
@@ -74,24 +74,9 @@ class FetchLoop {
   [[nodiscard]] std::optional<Piece> read_at_once(std::uint64_t lane);
 
   /// Size of one ranged read of a large object.
-  [[nodiscard]] std::size_t read_bytes() const noexcept { return read_bytes_; }
+  [[nodiscard]] std::size_t read_bytes() const noexcept { return chunks_.read_bytes(); }
 
  private:
-  struct Lane {
-    std::unique_ptr<LaneFeed> feed;
-    Atomic<bool> paused{false};
-    Atomic<bool> at_once{false};  // the lane reads for itself
-    // The rest belongs to the baton's holder, the place to the lane as long as it reads for itself.
-    std::uint64_t ordinal = 0;  // the next read is of this object,
-    std::uint64_t offset = 0;   // from this byte
-    std::uint64_t objects = 0;
-    std::deque<std::unique_ptr<ObjectRead>> reads;  // in the order of their bytes; the front is handed over next
-    std::uint64_t charged = 0;                      // since the beginning
-    bool failed = false;
-    std::optional<std::uint64_t> skipped;  // what is still under way of this object is dropped
-    std::optional<std::uint64_t> resumed;  // records of this object were committed before
-    [[nodiscard]] std::uint64_t held() const noexcept { return charged - feed->released(); }
-  };
   struct Ended {
     ObjectRead* read;
     ReadOutcome outcome;
@@ -111,8 +96,10 @@ class FetchLoop {
   void succeed(ObjectRead& read, ReadInfo info);
   void fail_or_retry(ObjectRead& read, Error error);
   void ask_what_is_there(ObjectRead& read, Error error);
-  void hand_over(Lane& lane);
-  void skip_object(Lane& lane, const ObjectRead& read);
+  void take_what_is_there(ObjectRead& read, const ReadOutcome& outcome);
+  [[nodiscard]] bool respell(ObjectRead& read, const ETag& now);
+  void hand_over(FetchLane& lane);
+  void skip_object(FetchLane& lane, const ObjectRead& read);
 
   // Beginnings.
   bool start_due_retry();
@@ -120,32 +107,26 @@ class FetchLoop {
   [[nodiscard]] bool may_start(std::size_t length) const;
   [[nodiscard]] bool near() const { return latency_.least() < options_.near_latency; }
   [[nodiscard]] std::uint64_t share_of_a_lane();
-  bool settle_place(Lane& lane, std::uint64_t index);
-  void begin(Lane& lane, std::uint64_t index);
   void send(ObjectRead& read);
   void send(ObjectRead& read, ReadRequest request);
-  [[nodiscard]] static ReadRequest request_for(const ListedObject& listed, std::uint64_t offset);
-  [[nodiscard]] ByteChunk take_chunk(std::size_t length, std::uint64_t offset);
-  [[nodiscard]] bool is_large(std::size_t length) const noexcept { return length > read_bytes_ / 2; }
-  [[nodiscard]] std::size_t charge_of(std::size_t length) const noexcept;
+  [[nodiscard]] static ReadRequest request_for(const ListedObject& listed, std::uint64_t offset, TagForm form);
   [[nodiscard]] SteadyTime next_retry() const;
 
-  [[nodiscard]] ListedObject object(const ObjectRead& read) const {
-    return listing_->object_of_lane(read.lane, options_.lanes, read.ordinal);
-  }
+  [[nodiscard]] ListedObject object(const ObjectRead& read) const { return lanes_[read.lane]->object(read.ordinal); }
+  [[nodiscard]] bool listed_pins(const ObjectRead& read) const { return ETag{std::string(object(read).etag)}.pins(); }
   [[nodiscard]] std::string name(const ObjectRead& read) const;
-  [[nodiscard]] Taken taken_of(const ObjectRead& read) const;
+  [[nodiscard]] Taken taken_of(const ObjectRead& read) const {
+    return options_.frozen ? Taken::committed : lanes_[read.lane]->taken_of(read);
+  }
 
   const std::shared_ptr<ObjectStore> store_;
-  const std::shared_ptr<const Listing> listing_;
   const Options options_;
   SourceMetrics metrics_;
   Clock& clock_;
   Random& random_;
   const Logger log_;
-  const std::size_t read_bytes_;
+  const ReadChunks chunks_;
   const std::size_t most_in_flight_;
-  const std::shared_ptr<ChunkPool> pool_;
 
   EventCount event_;  // the loop's own thread has something to do
   Atomic<bool> stopping_{false};
@@ -155,10 +136,11 @@ class FetchLoop {
 
   // The baton's holder.
   Baton baton_;
-  std::vector<Lane> lanes_;
+  std::vector<std::unique_ptr<FetchLane>> lanes_;
   std::vector<Ended> taken_;   // scratch
   std::vector<Ended> failed_;  // for the loop's own thread
   Atomic<std::size_t> in_flight_{0};
+  Atomic<TagForm> tag_form_{TagForm::as_listed};  // read by a lane that reads for itself
   std::size_t bytes_in_flight_ = 0;
   std::size_t limit_;  // reads at once; halves when the store is away, grows back with each success
   SteadyTime hold_until_ = SteadyTime::min();  // no new read before: the store is away

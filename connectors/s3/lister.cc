@@ -5,10 +5,9 @@
 
 #include <algorithm>
 #include <set>
-#include <unordered_set>
 #include <utility>
 
-#include "connectors/s3/rolling_hash.h"
+#include "connectors/s3/page_trail.h"
 #include "millrace/base/printable.h"
 
 namespace millrace::s3_source {
@@ -26,18 +25,17 @@ Lister::Lister(ObjectStore& store, Request request, RetryPolicy retry, Clock& cl
 Result<Listing> Lister::run() {
   ListingBuilder builder;
   ListRequest next{.prefix = request_.prefix, .start_after = request_.start_after};
-  std::unordered_set<std::uint64_t> tokens;  // hashes of those seen, one a page
+  PageTrail trail;
   do {
     MILLRACE_ASSIGN(ListPage got, page(next));
-    MILLRACE_TRY(take(got, builder));
+    auto taken = trail.follow(got);
+    if (taken) taken = take(got, builder);
     pages_.fetch_add(1, memory_order_relaxed);
-    next.continuation = std::move(got.continuation);
-    if (!next.continuation.empty() && !tokens.insert(hash_bytes(next.continuation)).second) {
-      return fail(Error::fatal(ErrorCode::bad_response,
-                               fmt::format("listing {}: page {} repeats the continuation token of an earlier page, so "
-                                           "the listing would never end; the store is at fault",
-                                           request_.url, pages_so_far())));
+    if (!taken) {
+      return fail(
+          std::move(taken).error().prefixed(fmt::format("listing {}, page {}: ", request_.url, pages_so_far())));
     }
+    next.continuation = std::move(got.continuation);
   } while (!next.continuation.empty());
   auto listing = std::move(builder).finish();
   if (!listing) return fail(std::move(listing).error().prefixed(fmt::format("listing {}: ", request_.url)));
@@ -74,10 +72,10 @@ Result<ListPage> Lister::page(const ListRequest& request) {
 Result<void> Lister::take(const ListPage& page, ListingBuilder& builder) {
   for (const ObjectInfo& object : page.objects) {
     if (!object.key.starts_with(request_.prefix)) {
-      return fail(Error::fatal(ErrorCode::bad_response,
-                               fmt::format("listing {}, page {}: the store named '{}', which does not begin with the "
-                                           "prefix that was asked for",
-                                           request_.url, pages_so_far() + 1, printable(object.key))));
+      return fail(
+          Error::fatal(ErrorCode::bad_response,
+                       fmt::format("the store named '{}', which does not begin with the prefix that was asked for",
+                                   printable(object.key))));
     }
     if (!request_.start_after.empty() && object.key <= request_.start_after) {
       builder.count_filtered();  // a store that ignores start-after

@@ -28,8 +28,8 @@ class Lister {
   Lister(ObjectStore& store, Request request, RetryPolicy retry, Clock& clock, Random& random, Logger log,
          StopSignal& stop);
 
-  /// All pages, each retried while it may pass. Fails (cancelled) after a stop, (bad_response) when a continuation
-  /// token repeats; every error names the page. Never a part of a listing.
+  /// All pages, each retried while it may pass. Fails (cancelled) after a stop, (bad_response) when the pages would
+  /// never end (PageTrail); every error names the page. Never a part of a listing.
   [[nodiscard]] Result<Listing> run();
 
   /// How long the fastest page took: how far away the store is. Zero before the first.

@@ -63,22 +63,24 @@ Result<void> ListingBuilder::add(const ObjectInfo& object) {
   listing_.counts_.archived += kind == ObjectKind::archived ? 1 : 0;
   listing_.entries_.push_back({at, object.size, object.last_modified, static_cast<std::uint32_t>(object.key.size()),
                                static_cast<std::uint16_t>(etag.size()), kind});
-  return {};
+  if (listing_.entries_.size() < look_at_) return {};
+  look_at_ *= 2;
+  return sorted_ ? Result<void>() : sort();
+}
+
+/// Fails when a key came twice.
+Result<void> ListingBuilder::sort() {
+  std::ranges::sort(listing_.entries_, {}, Listing::key_of);
+  const auto twice = std::ranges::adjacent_find(listing_.entries_, {}, Listing::key_of);
+  if (twice == listing_.entries_.end()) return {};
+  return fail(
+      Error::fatal(ErrorCode::bad_response,
+                   fmt::format("the store listed the key '{}' twice; a listing that repeats itself cannot be trusted",
+                               printable(Listing::key_of(*twice)))));
 }
 
 Result<Listing> ListingBuilder::finish() && {
-  auto& entries = listing_.entries_;
-  if (!sorted_) {
-    std::ranges::sort(entries, {}, Listing::key_of);
-    const auto twice = std::ranges::adjacent_find(entries, {}, Listing::key_of);
-    if (twice != entries.end()) {
-      return fail(
-          Error::fatal(ErrorCode::bad_response,
-                       fmt::format("the store listed the key '{}' twice; a listing that repeats itself cannot be "
-                                   "trusted",
-                                   printable(Listing::key_of(*twice)))));
-    }
-  }
+  if (!sorted_) MILLRACE_TRY(sort());
   RollingHash hash;
   for (std::size_t i = 0; i < listing_.size(); ++i) {
     const ListedObject object = listing_[i];

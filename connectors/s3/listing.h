@@ -83,7 +83,8 @@ class Listing {
 /// Takes objects in any order and makes the listing of them.
 class ListingBuilder {
  public:
-  /// Fails (limit) on a key or ETag of absurd length.
+  /// Fails (limit) on a key or ETag of absurd length, (bad_response) when keys come again: found out by the time that
+  /// there are twice as many as there are different ones.
   [[nodiscard]] Result<void> add(const ObjectInfo& object);
   void count_filtered() { ++listing_.counts_.filtered; }
   void count_listed(std::uint64_t keys) { listing_.counts_.listed += keys; }
@@ -92,11 +93,14 @@ class ListingBuilder {
   [[nodiscard]] Result<Listing> finish() &&;
 
  private:
+  static constexpr std::size_t kFirstLook = std::size_t{1} << 16U;
   char* take(std::size_t bytes);
+  Result<void> sort();
   Listing listing_;
   std::size_t block_size_ = 0;
   std::size_t block_used_ = 0;
   bool sorted_ = true;
+  std::size_t look_at_ = kFirstLook;  // so many keys are looked through for repetitions
 };
 
 }  // namespace millrace::s3_source

@@ -8,7 +8,9 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
+#include "connectors/s3/etag_form.h"
 #include "connectors/s3/retry_policy.h"
 #include "millrace/base/bytes.h"
 #include "millrace/base/error.h"
@@ -18,6 +20,11 @@ namespace millrace::s3_source {
 
 struct ObjectRead {
   ObjectRead(const RetryPolicy& retry, Random& random) : tries(retry, random) {}
+  /// For good.
+  void fail(Error why) {
+    error = std::move(why);
+    state = State::failed;
+  }
 
   std::uint64_t lane = 0;
   std::uint64_t ordinal = 0;
@@ -36,7 +43,9 @@ struct ObjectRead {
   std::shared_ptr<ReadHandle> handle;
   ReadInfo info;
   std::optional<Error> error;
-  std::optional<Error> overwritten;  ///< set while the store is asked what stands there now
+  std::optional<Error> overwritten;   ///< set while the store is asked what stands there now
+  TagForm form = TagForm::as_listed;  ///< of the ETag that it was sent with
+  bool respelled = false;             ///< it was sent again because of that
 };
 
 }  // namespace millrace::s3_source

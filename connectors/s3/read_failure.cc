@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "connectors/s3/etag_form.h"
 #include "millrace/base/printable.h"
 
 namespace millrace::s3_source {
@@ -37,6 +38,21 @@ std::string after_deletion(Taken taken) {
       kStartOver);
 }
 
+std::string shown(std::string_view etag) { return etag.empty() ? "none" : printable(etag); }
+
+/// The store refuses a pinned read although the object is the one that was listed.
+Error unpinnable(const ListedObject& listed, const std::string& name, const ETag& now, const Error& error) {
+  const std::string why =
+      now.pins() ? "so the store refuses its own ETag in If-Match"
+                 : "and a weak ETag names no exact bytes; whatever stands before the store and makes it weak, as a "
+                   "proxy that compresses, must let it pass, or be passed by";
+  return Error::fatal(ErrorCode::bad_response,
+                      fmt::format("object '{}' cannot be read as the version that was listed: the listing gives its "
+                                  "ETag as {} and a read as {}, {}",
+                                  name, printable(listed.etag), printable(now.value), why))
+      .with("store", error.describe());
+}
+
 }  // namespace
 
 Error read_failure(const ListedObject& listed, const std::string& name, const ObjectRead& read, Error error,
@@ -50,10 +66,11 @@ Error read_failure(const ListedObject& listed, const std::string& name, const Ob
                              name, after_deletion(taken)))
           .with("store", error.describe());
     case ErrorCode::precondition_failed:
+      if (now && opaque_tag(now->value) == opaque_tag(listed.etag)) return unpinnable(listed, name, *now, error);
       return Error::fatal(ErrorCode::drift,
                           fmt::format("object '{}' was overwritten after it was listed: its ETag was {} and is {} now; "
                                       "nothing of the new version was taken. {}",
-                                      name, printable(listed.etag), now ? printable(now->value) : "not known",
+                                      name, printable(listed.etag), now ? shown(now->value) : "not known",
                                       after_overwrite(taken)))
           .with("store", error.describe());
     case ErrorCode::cancelled:
@@ -79,16 +96,31 @@ std::optional<Error> changed_between(const ListedObject& listed, const std::stri
                     "of change, so nothing proves that they belong together",
                     name));
   }
-  const bool same_tag = read.info.etag.value == listed.etag;
+  // A listing without ETags says nothing against one that comes with the read.
+  const bool same_tag = listed.etag.empty() || opaque_tag(read.info.etag.value) == opaque_tag(listed.etag);
   const bool same_time = listed.last_modified == kNoTimestamp || read.info.last_modified == kNoTimestamp ||
                          // HTTP dates have seconds
                          listed.last_modified / 1000000 == read.info.last_modified / 1000000;
   if (same_tag && same_time) return std::nullopt;
+  if (same_time && read.info.etag.empty()) {
+    return Error::fatal(ErrorCode::drift,
+                        fmt::format("object '{}' was listed with ETag {} and read without one, so nothing proves that "
+                                    "it is the same",
+                                    name, printable(listed.etag)));
+  }
   return Error::fatal(
       ErrorCode::drift,
       fmt::format("object '{}' was overwritten after it was listed (ETag {} and {}, changed {} and {}). {}", name,
-                  printable(listed.etag), printable(read.info.etag.value), to_rfc3339(listed.last_modified),
+                  shown(listed.etag), shown(read.info.etag.value), to_rfc3339(listed.last_modified),
                   to_rfc3339(read.info.last_modified), after_overwrite(taken)));
+}
+
+Error another_version(const std::string& name, const ObjectRead& read, const std::string& before, Taken taken) {
+  return Error::fatal(
+      ErrorCode::drift,
+      fmt::format("object '{}' was overwritten while it was read: up to byte {} its ETag was {}, and from there on it "
+                  "is {}; the listing names none that would pin it. {}",
+                  name, read.offset, shown(before), shown(read.info.etag.value), after_overwrite(taken)));
 }
 
 }  // namespace millrace::s3_source

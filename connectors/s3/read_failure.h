@@ -24,8 +24,13 @@ enum class Taken {
 [[nodiscard]] Error read_failure(const ListedObject& listed, const std::string& name, const ObjectRead& read,
                                  Error error, Taken taken, const std::optional<ETag>& now = std::nullopt);
 
-/// Reads of one object that no ETag pins must at least agree in what the store says of it: nothing when they do.
+/// Reads of one object that no ETag pins must at least agree with the listing in what the store says of it: nothing
+/// when they do.
 [[nodiscard]] std::optional<Error> changed_between(const ListedObject& listed, const std::string& name,
                                                    const ObjectRead& read, Taken taken);
+
+/// A read of an object that no ETag pins came with another ETag than the reads before it.
+[[nodiscard]] Error another_version(const std::string& name, const ObjectRead& read, const std::string& before,
+                                    Taken taken);
 
 }  // namespace millrace::s3_source

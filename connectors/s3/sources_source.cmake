@@ -4,6 +4,8 @@ list(APPEND S3_SOURCES
   archived.cc
   base64.cc
   codec_choice.cc
+  etag_form.cc
+  fetch_lane.cc
   fetch_loop.cc
   identity.cc
   kept_listing.cc
@@ -21,8 +23,10 @@ list(APPEND S3_SOURCES
   offset.cc
   options.cc
   packed_listing.cc
+  page_trail.cc
   preparation.cc
   process.cc
+  read_chunks.cc
   read_failure.cc
   rolling_hash.cc
   source.cc
@@ -38,12 +42,12 @@ if(MILLRACE_BUILD_TESTS)
   target_compile_definitions(s3_source_parts_test PRIVATE MILLRACE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 endif()
 
-millrace_test(s3_listing_test SOURCES listing_test.cc local_folder_test.cc DEPENDS s3 store_memory store_faulty LINK rapidcheck fmt::fmt LABELS unit property)
+millrace_test(s3_listing_test SOURCES endless_listing_test.cc listing_test.cc local_folder_test.cc DEPENDS s3 store_memory store_faulty LINK rapidcheck fmt::fmt LABELS unit property)
 millrace_test(s3_manifest_test SOURCES kept_listing_test.cc manifest_file_test.cc manifest_keeper_test.cc
   DEPENDS s3 store_memory store_faulty testing LINK rapidcheck fmt::fmt LABELS unit property)
 millrace_test(s3_formats_test SOURCES source_formats_test.cc
   DEPENDS s3 record checkpoint store_memory store_faulty LINK fmt::fmt LABELS unit property)
-millrace_test(s3_source_test SOURCES preparation_test.cc source_change_test.cc source_listing_test.cc source_property_test.cc source_reading_test.cc source_resume_test.cc source_test.cc
+millrace_test(s3_source_test SOURCES preparation_test.cc source_archived_test.cc source_change_test.cc source_compression_test.cc source_listing_test.cc source_property_test.cc source_resume_test.cc source_test.cc source_text_test.cc source_transfer_test.cc
   DEPENDS s3 record checkpoint store_memory store_faulty LINK rapidcheck fmt::fmt LABELS unit property TIMEOUT 300)
 millrace_allocation_test(s3_lane_allocation_test SOURCES lane_allocation_test.cc
   DEPENDS s3 checkpoint store_memory store_faulty LINK fmt::fmt)
