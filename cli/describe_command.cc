@@ -7,6 +7,7 @@
 
 #include "cli/commands.h"
 #include "cli/pipeline_config.h"
+#include "cli/store_notes.h"
 #include "millrace/config/describe.h"
 #include "millrace/store/store_options.h"
 
@@ -61,7 +62,7 @@ std::vector<ComponentDescription> all_components(const Registry& registry, Descr
 std::string rendered(const ComponentDescription& component, DescribeFormat format) {
   switch (format) {
     case DescribeFormat::markdown:
-      return describe_markdown(component) +
+      return describe_markdown(component) + std::string(component.name == "store" ? store_notes() : "") +
              fmt::format("\nThis page is what `millrace describe {} --format markdown` prints.\n", component.name);
     case DescribeFormat::json_schema:
       return describe_json_schema(component);

@@ -220,6 +220,97 @@ TEST(S3StoreCredentials, I04_InstanceMetadataIsAskedLastAndNeverWithKeysGiven) {
   EXPECT_NE(f.log->text().find("provider=instance metadata"), std::string::npos);
 }
 
+// Plays the instance: version 2 wants a token of its own first.
+class InstanceMetadata {
+ public:
+  explicit InstanceMetadata(int token_status, std::string keys) {
+    listener_ = *HttpListener::start({}, [this, token_status, keys = std::move(keys)](const HttpRequest& request) {
+      const MutexLock lock(mutex_);
+      seen_.push_back(
+          fmt::format("{} {} {}", request.method, request.target, request.header("x-aws-ec2-metadata-token")));
+      HttpAnswer answer;
+      if (request.method == "PUT") {
+        answer.status = token_status;
+        answer.set_body(token_status == 200 ? "imds-token" : "");
+      } else if (token_status == 200 && request.header("x-aws-ec2-metadata-token") != "imds-token") {
+        answer.status = 401;
+      } else {
+        answer.set_body(request.target.ends_with("/security-credentials/") ? "the-role" : keys);
+      }
+      return answer;
+    });
+  }
+  [[nodiscard]] std::string endpoint() const { return listener_->endpoint(); }
+  [[nodiscard]] std::vector<std::string> seen() const {
+    const MutexLock lock(mutex_);
+    return seen_;
+  }
+
+ private:
+  mutable Mutex mutex_;
+  std::vector<std::string> seen_ MILLRACE_GUARDED_BY(mutex_);
+  std::unique_ptr<HttpListener> listener_;
+};
+
+TEST(S3StoreCredentials, TheInstanceIsAskedByVersionTwoAndByOneOnRequestOnly) {
+  CleanEnvironment clean;
+  clean.unset("AWS_EC2_METADATA_DISABLED");
+  Fixture f({.session_token = "the-session"});
+  const auto& server = f.server->options();
+  const std::string keys =
+      fmt::format(R"({{"Code":"Success","AccessKeyId":"{}","SecretAccessKey":"{}","Token":"the-session",)"
+                  R"("Expiration":"2099-01-01T00:00:00Z"}})",
+                  server.access_key, server.secret_key);
+  const InstanceMetadata two(200, keys);
+  S3Options options = without_keys(f);
+  options.chain.instance.metadata_endpoint = two.endpoint();
+  f.open(options);
+  EXPECT_TRUE(f.store->list({}));
+  const std::string base = "/latest/meta-data/iam/security-credentials/";
+  EXPECT_EQ(two.seen(), (std::vector<std::string>{"PUT /latest/api/token ", "GET " + base + " imds-token",
+                                                  "GET " + base + "the-role imds-token"}));
+  EXPECT_NE(f.log->text().find("provider=instance metadata at " + two.endpoint()), std::string::npos);
+  const InstanceMetadata one(404, keys);  // knows no tokens
+  options.chain.instance.metadata_endpoint = one.endpoint();
+  f.open(options);
+  EXPECT_EQ(f.store->list({}).error().code(), ErrorCode::credentials);
+  for (const std::string& request : one.seen()) EXPECT_EQ(request, "PUT /latest/api/token ");
+  options.chain.instance.imdsv1_fallback = true;
+  f.open(options);
+  EXPECT_TRUE(f.store->list({}));
+}
+
+TEST(S3StoreCredentials, TheContainerIsAskedWithItsToken) {
+  CleanEnvironment clean;
+  ContainerEndpoint container;
+  Fixture f({.access_key = "AKONE", .secret_key = "secret-one", .session_token = "token-one"});
+  container.set("AKONE", "secret-one", "token-one", std::chrono::hours(1));
+  S3Options options = without_keys(f);
+  options.chain.container.full_uri = container.uri() + "?id=7";
+  options.chain.container.token_file = clean.file("token", "Bearer of-the-file");
+  f.open(options);
+  EXPECT_TRUE(f.store->list({}));
+  EXPECT_EQ(container.last().header("authorization"), "Bearer of-the-file");
+  EXPECT_EQ(container.last().target, "/role?id=7");
+  options.chain.container.token_file.clear();
+  clean.set("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", clean.file("other", "Bearer of-the-other-file"));
+  f.open(options);
+  EXPECT_TRUE(f.store->list({}));
+  EXPECT_EQ(container.last().header("authorization"), "Bearer of-the-other-file");
+  clean.unset("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
+  clean.set("AWS_CONTAINER_CREDENTIALS_FULL_URI", container.uri());
+  clean.set("AWS_CONTAINER_AUTHORIZATION_TOKEN", "Bearer of-the-environment");
+  f.open(without_keys(f));
+  EXPECT_TRUE(f.store->list({}));
+  EXPECT_EQ(container.last().header("authorization"), "Bearer of-the-environment");
+  EXPECT_NE(f.log->text().find("provider=container credentials at " + container.uri()), std::string::npos);
+  EXPECT_EQ(f.log->text().find("of-the-"), std::string::npos);
+  // In the clear to another machine the token would be anybody's.
+  clean.set("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://10.0.0.1/role");
+  f.open(without_keys(f));
+  EXPECT_EQ(f.store->list({}).error().code(), ErrorCode::credentials);
+}
+
 TEST(S3StoreCredentials, I04_AMetadataServerThatNeverAnswersIsGivenUpInSeconds) {
   const CleanEnvironment clean;
   ::unsetenv("AWS_EC2_METADATA_DISABLED");

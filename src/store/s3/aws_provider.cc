@@ -71,10 +71,14 @@ class AwsProvider final : public CredentialSource {
   const Error absent_;
 };
 
-Handle container_by_options(const ContainerOptions& options) {
+Handle container_by_options(const ContainerOptions& options, const Environment& environment) {
+  std::string token_file = options.token_file;
+  if (token_file.empty()) token_file = environment("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
+  const std::string token = environment("AWS_CONTAINER_AUTHORIZATION_TOKEN");
   aws_credentials_provider_ecs_options ecs{};
   ecs.bootstrap = aws_network().bootstrap;
-  ecs.auth_token_file_path = cursor(options.token_file);
+  ecs.auth_token_file_path = cursor(token_file);
+  ecs.auth_token = cursor(token);
   if (!options.relative_uri.empty()) {
     ecs.host = cursor("169.254.170.2");
     ecs.path_and_query = cursor(options.relative_uri);
@@ -110,7 +114,7 @@ std::shared_ptr<CredentialSource> make_container_source(ContainerOptions options
   }
   Handle handle;
   if (by_options) {
-    handle = container_by_options(options);
+    handle = container_by_options(options, environment);
   } else {
     aws_credentials_provider_ecs_environment_options ecs{};
     ecs.bootstrap = aws_network().bootstrap;
