@@ -204,7 +204,11 @@ TEST_F(Program, TheReferencePagesAreWhatItPrints) {
     const std::filesystem::path page = fmt::format("{}/docs/connectors/{}.md", MILLRACE_SOURCE_FOLDER, name);
     std::ifstream file(page, std::ios::binary);
     const std::string text{std::istreambuf_iterator<char>(file), {}};
-    EXPECT_EQ(text, millrace({"describe", name, "--format", "markdown"}).out) << page;
+    std::string printed = millrace({"describe", name, "--format", "markdown"}).out;
+    if (const std::size_t note = printed.find(" Left out of this build"); note != std::string::npos) {
+      printed.erase(note, printed.find('.', note) + 1 - note);  // the pages are those of a build with every codec
+    }
+    EXPECT_EQ(text, printed) << page;
   }
 }
 

@@ -19,6 +19,21 @@ pkg_check_modules(isal REQUIRED IMPORTED_TARGET libisal)        # gzip inflate a
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)    # XXH3: rolling hashes, shards
 pkg_check_modules(httplib REQUIRED IMPORTED_TARGET cpp-httplib) # the admin listener
 
+# Codecs that are left out where their library is not found (or is not wanted: CMAKE_DISABLE_FIND_PACKAGE_<name>).
+find_package(BZip2)                         # bz2 streams
+find_package(LibLZMA)                       # xz streams
+find_package(lz4 CONFIG QUIET)              # lz4 frames; distributions carry its pkg-config file only
+if(NOT TARGET LZ4::lz4 AND NOT CMAKE_DISABLE_FIND_PACKAGE_lz4)
+  pkg_check_modules(lz4 IMPORTED_TARGET liblz4)
+endif()
+set(MILLRACE_LZ4_TARGET PkgConfig::lz4)
+if(TARGET LZ4::lz4)
+  set(MILLRACE_LZ4_TARGET LZ4::lz4)
+endif()
+set(MILLRACE_CODEC_BZ2 ${BZIP2_FOUND})
+set(MILLRACE_CODEC_XZ ${LIBLZMA_FOUND})
+set(MILLRACE_CODEC_LZ4 ${lz4_FOUND})
+
 # Credentials, signing and CRC64NVME of the S3 client. Distributions lack it: where it is not found the standard way, the copy
 # that ./dev setup built is taken.
 find_package(aws-c-auth CONFIG QUIET)

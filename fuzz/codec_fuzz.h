@@ -17,7 +17,7 @@ inline Decoded fuzz_codec(Codec codec, const std::uint8_t* data, std::size_t siz
   const std::size_t step = size == 0 ? 1 : 1 + data[size / 2] % 61;
   std::vector<std::string> pieces;
   for (std::size_t at = 0; at < size; at += step) pieces.push_back(bytes.substr(at, step));
-  const auto decompressor = make_decompressor(codec, {.zstd_window_log_max = 20});
+  const auto decompressor = make_decompressor(codec, {.zstd_window_log_max = 20, .xz_memory_limit = 4U << 20U});
   // Above the 64 KiB in which isa-l holds what it decodes ahead; below what would cost most of the time to clear.
   const Decoded whole = decode(*decompressor, bytes, 192U << 10U);
   const Decoded in_pieces = decode(*decompressor, pieces, 1 + step * 37);

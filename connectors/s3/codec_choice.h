@@ -3,6 +3,7 @@
 // bytes. Never by name alone (D06). Pure.
 #pragma once
 
+#include <optional>
 #include <string_view>
 
 #include "millrace/base/result.h"
@@ -11,9 +12,12 @@
 
 namespace millrace::s3_source {
 
-/// `first_bytes` are at least four, or all that the object has; an object without bytes has nothing to decide. Fails
-/// when name and bytes contradict each other, or a Content-Encoding is one that is not undone here; the caller adds
-/// the key.
+/// The codec that holds for every object; nullopt: decided for each.
+[[nodiscard]] std::optional<Codec> codec_of_setting(ObjectCodec setting) noexcept;
+
+/// `first_bytes` are at least sixteen, or all that the object has; an object without bytes has nothing to decide. Fails
+/// when name and bytes contradict each other, or a Content-Encoding is one that is not undone here, or the codec is not
+/// built; the caller adds the key.
 [[nodiscard]] Result<Codec> choose_codec(ObjectCodec setting, std::string_view key, std::string_view content_encoding,
                                          std::string_view first_bytes);
 

@@ -103,9 +103,12 @@ Result<void> S3Lane::start_reading(Piece& piece) {
 
 Decompressor* S3Lane::decompressor(Codec codec) {
   if (codec == Codec::none) return nullptr;
-  auto& kept = codec == Codec::gzip ? gzip_ : zstd_;
-  if (!kept) kept = make_decompressor(codec, setup_.decompressor_options);
-  return kept.get();
+  if (codec != decompressor_codec_) {
+    decompressor_.reset();  // before the next one takes its memory
+    decompressor_ = make_decompressor(codec, setup_.decompressor_options);
+    decompressor_codec_ = codec;
+  }
+  return decompressor_.get();
 }
 
 /// Frames until there is a batch, the bytes run out, or the object ends.
@@ -157,9 +160,11 @@ Result<void> S3Lane::check_first_frame() const {
   const auto inner = codec_of_magic(frames_.front());
   if (!inner || *inner == Codec::none) return {};
   return fail(located(Error::fatal(
-      ErrorCode::corrupt, fmt::format("decompressed once, it still begins like {}: it was compressed twice, and "
-                                      "only one layer is undone",
-                                      to_string(*inner)))));
+      ErrorCode::corrupt,
+      fmt::format("decompressed once, it still begins like {}: it was compressed twice (often a .gz that was uploaded "
+                  "with Content-Encoding: gzip on top), and only one layer is undone. Store it with one layer less, or "
+                  "leave it out with exclude",
+                  to_string(*inner)))));
 }
 
 Result<PollResult> S3Lane::batch_of(std::size_t from) {

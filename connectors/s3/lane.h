@@ -90,8 +90,8 @@ class S3Lane final : public SourceLane {
   std::size_t charge_ = 0;           // of the piece in the reader
   std::uint64_t counted_bytes_ = 0;  // decoded bytes of the object already in the metrics
   std::shared_ptr<const Origin> origin_;
-  std::unique_ptr<Decompressor> gzip_;
-  std::unique_ptr<Decompressor> zstd_;
+  std::unique_ptr<Decompressor> decompressor_;  // of the latest compressed object, so that a lane pays for one codec
+  Codec decompressor_codec_ = Codec::none;
   FrameReader reader_;
   Frames frames_;  // last: views of what stands above
 };

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <utility>
 
+#include "connectors/s3/codec_choice.h"
 #include "connectors/s3/kept_listing.h"
 #include "millrace/base/printable.h"
 #include "millrace/framing/formats.h"
@@ -16,10 +17,13 @@ namespace millrace {
 
 template <>
 struct EnumNames<ObjectCodec> {
-  static constexpr std::array<std::pair<std::string_view, ObjectCodec>, 4> names{{{"auto", ObjectCodec::auto_detect},
+  static constexpr std::array<std::pair<std::string_view, ObjectCodec>, 7> names{{{"auto", ObjectCodec::auto_detect},
                                                                                   {"none", ObjectCodec::none},
                                                                                   {"gzip", ObjectCodec::gzip},
-                                                                                  {"zstd", ObjectCodec::zstd}}};
+                                                                                  {"zstd", ObjectCodec::zstd},
+                                                                                  {"bz2", ObjectCodec::bz2},
+                                                                                  {"xz", ObjectCodec::xz},
+                                                                                  {"lz4", ObjectCodec::lz4}}};
 };
 template <>
 struct EnumNames<OnEmpty> {
@@ -65,6 +69,15 @@ Schema<S3SourceOptions::Checkpoint> checkpoint_schema() {
   return s;
 }
 
+/// What this build cannot read, as a sentence; empty when it reads all.
+std::string codecs_left_out() {
+  std::string names;
+  for (const Codec codec : kCodecs) {
+    if (!codec_is_built(codec)) names += fmt::format("{}{}", names.empty() ? "" : ", ", to_string(codec));
+  }
+  return names.empty() ? "" : fmt::format(" Left out of this build, whose libraries were not found: {}.", names);
+}
+
 Schema<S3SourceOptions> source_schema() {
   using Options = S3SourceOptions;
   Schema<Options> s("s3",
@@ -85,8 +98,9 @@ Schema<S3SourceOptions> source_schema() {
       "raw: the whole object, as long as max_record_bytes at most.");
   s.optional(
       "compression", &Options::compression,
-      "auto: by the object's extension (.gz .gzip .zst .zstd) or its Content-Encoding, checked against its first "
-      "bytes. The others hold for every object; none takes the stored bytes as they are.");
+      "auto: by the object's extension (.gz .gzip .zst .zstd .bz2 .xz .lz4) or its Content-Encoding, checked against "
+      "its first bytes. The others hold for every object; none takes the stored bytes as they are." +
+          codecs_left_out());
   s.nested("checkpoint", &Options::checkpoint, checkpoint_schema(), "Where progress is kept.", true);
   s.optional("prefetch_bytes", &Options::prefetch_bytes,
              "Read ahead of each lane. The lanes share one budget of lanes x prefetch_bytes; those that have nothing "
@@ -118,6 +132,10 @@ Schema<S3SourceOptions> source_schema() {
   s.optional("zstd_window_log_max", &Options::zstd_window_log_max,
              "Largest zstd window, as a power of two, that is accepted; bounds the decoder's memory per lane.",
              {.min = 10, .max = 31});
+  s.optional("xz_memory_limit", &Options::xz_memory_limit,
+             "Most memory that reading an xz object may take, in each lane; what needs more is refused. xz -9 needs "
+             "65MiB.",
+             {.min = double(std::uint64_t{1} << 20U), .max = double(std::uint64_t{16} << 30U)});
   s.optional("name", &Options::name,
              "Name of this source in its records' origin ({topic} of a sink's path). Empty: s3- and eight hex digits "
              "of a hash of what identifies the source.");
@@ -161,6 +179,11 @@ void check_ranges(const S3SourceOptions& options, Findings& findings) {
   findings.in_range("chunk_bytes", options.chunk_bytes.bytes, 1, std::uint64_t{1} << 30U);
   findings.in_range("max_record_bytes", options.max_record_bytes.bytes, 1, std::uint64_t{1} << 31U);
   findings.in_range("zstd_window_log_max", static_cast<std::uint64_t>(options.zstd_window_log_max), 10, 31);
+  findings.in_range("xz_memory_limit", options.xz_memory_limit.bytes, std::uint64_t{1} << 20U,
+                    std::uint64_t{16} << 30U);
+  if (const auto codec = codec_of_setting(options.compression); codec && !codec_is_built(*codec)) {
+    findings.add("compression", codec_not_built(*codec).message());
+  }
   if (options.checkpoint.timeout <= Duration::zero()) findings.add("checkpoint.timeout", "must be longer than nothing");
   if (options.checkpoint.owner_timeout <= Duration::zero()) {
     findings.add("checkpoint.owner_timeout", "must be longer than nothing");

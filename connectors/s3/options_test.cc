@@ -50,6 +50,7 @@ TEST(S3SourceOptions, EveryKeyOfTheSeedHasItsDefault) {
   EXPECT_EQ(options->on_archived, OnArchived::fail);
   EXPECT_EQ(options->frozen, Frozen::below);
   EXPECT_EQ(options->zstd_window_log_max, 27);
+  EXPECT_EQ(options->xz_memory_limit.bytes, 134'217'728U);
   EXPECT_TRUE(options->store.empty());
 }
 
@@ -70,10 +71,12 @@ on_empty: fail
 on_archived: skip
 frozen: strict
 zstd_window_log_max: 31
+xz_memory_limit: 1GiB
 name: exports
 store: {})"));
   ASSERT_TRUE(options) << options.error().message();
   EXPECT_EQ(options->compression, ObjectCodec::zstd);
+  EXPECT_EQ(options->xz_memory_limit.bytes, 1'073'741'824U);
   EXPECT_EQ(options->checkpoint.store, (std::map<std::string, std::string>{{"region", "eu-west-2"}}));
   EXPECT_EQ(options->checkpoint.owner_timeout, std::chrono::minutes(1));
   EXPECT_EQ(options->chunk_bytes.bytes, 262'144U);
@@ -162,8 +165,9 @@ TEST(S3SourceOptions, OptionsMadeInCodeMeetTheSameRules) {
   for (const auto& change : std::vector<std::function<void(S3SourceOptions&)>>{
            [](auto& o) { o.lanes = 0; }, [](auto& o) { o.lanes = 5000; }, [](auto& o) { o.requests_in_flight = 0; },
            [](auto& o) { o.chunk_bytes = {0}; }, [](auto& o) { o.zstd_window_log_max = 32; },
-           [](auto& o) { o.zstd_window_log_max = -1; }, [](auto& o) { o.checkpoint.timeout = Duration(0); },
-           [](auto& o) { o.prefetch_bytes = {UINT64_MAX / 4}; }, [](auto& o) { o.url.clear(); }}) {
+           [](auto& o) { o.zstd_window_log_max = -1; }, [](auto& o) { o.xz_memory_limit = {1000}; },
+           [](auto& o) { o.checkpoint.timeout = Duration(0); }, [](auto& o) { o.prefetch_bytes = {UINT64_MAX / 4}; },
+           [](auto& o) { o.url.clear(); }}) {
     S3SourceOptions changed = options;
     change(changed);
     const auto settings = settle(changed);

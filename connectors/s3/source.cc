@@ -124,6 +124,7 @@ Result<SourceEvent> BackfillSource::begin(Prepared prepared) {
   setup.framer = settings_.framer;
   setup.framer_options.max_record_bytes = settings_.given.max_record_bytes.bytes;
   setup.decompressor_options.zstd_window_log_max = static_cast<int>(settings_.given.zstd_window_log_max);
+  setup.decompressor_options.xz_memory_limit = settings_.given.xz_memory_limit.bytes;
   setup.origin.stream = context_.pipeline;
   setup.origin.topic = settings_.name;
   setup.origin.bucket = settings_.url.bucket;

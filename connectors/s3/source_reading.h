@@ -17,9 +17,9 @@ class Reading : public SourceTest {
  protected:
   /// The records of one object, read by one lane in reads of `chunk` bytes.
   Lines read(const std::string& name, std::string bytes, std::size_t chunk = 64,
-             const std::function<void(S3SourceOptions&)>& change = {}) {
+             const std::function<void(S3SourceOptions&)>& change = {}, const std::string& content_encoding = "") {
     memory = std::make_shared<testing::MemoryStore>();
-    memory->set(name, std::move(bytes));
+    memory->set(name, std::move(bytes), {.content_encoding = content_encoding});
     rig = std::make_unique<BackfillRig>(memory);
     rig->options.lanes = 1;
     rig->options.chunk_bytes = {chunk};

@@ -47,8 +47,11 @@ millrace_test(s3_manifest_test SOURCES kept_listing_test.cc manifest_file_test.c
   DEPENDS s3 store_memory store_faulty testing LINK rapidcheck fmt::fmt LABELS unit property)
 millrace_test(s3_formats_test SOURCES source_formats_test.cc
   DEPENDS s3 record checkpoint store_memory store_faulty LINK fmt::fmt LABELS unit property)
-millrace_test(s3_source_test SOURCES preparation_test.cc source_archived_test.cc source_change_test.cc source_compression_test.cc source_listing_test.cc source_property_test.cc source_resume_test.cc source_test.cc source_text_test.cc source_transfer_test.cc
+millrace_test(s3_source_test SOURCES preparation_test.cc source_archived_test.cc source_change_test.cc source_codec_test.cc source_compression_test.cc source_listing_test.cc source_property_test.cc source_resume_test.cc source_test.cc source_text_test.cc source_transfer_test.cc
   DEPENDS s3 record checkpoint store_memory store_faulty LINK rapidcheck fmt::fmt LABELS unit property TIMEOUT 300)
+# As if no optional codec had been found: their one source is compiled again, without any, in place of the library's.
+millrace_test(s3_without_codecs_test SOURCES without_codecs_test.cc ${PROJECT_SOURCE_DIR}/src/codec/optional_codecs.cc
+  DEPENDS s3 record checkpoint store_memory store_faulty config LINK fmt::fmt)
 millrace_allocation_test(s3_lane_allocation_test SOURCES lane_allocation_test.cc
   DEPENDS s3 checkpoint store_memory store_faulty LINK fmt::fmt)
 millrace_allocation_test(s3_listing_memory_test SOURCES listing_memory_test.cc DEPENDS s3 LINK fmt::fmt)

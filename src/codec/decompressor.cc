@@ -2,8 +2,8 @@
 #include "millrace/codec/decompressor.h"
 
 #include "codec/gzip_decompressor.h"
+#include "codec/optional_codecs.h"
 #include "codec/zstd_decompressor.h"
-#include "codec/zstd_frame_header.h"
 #include "millrace/base/check.h"
 
 namespace millrace {
@@ -16,6 +16,12 @@ std::string_view to_string(Codec codec) noexcept {
       return "gzip";
     case Codec::zstd:
       return "zstd";
+    case Codec::bz2:
+      return "bz2";
+    case Codec::xz:
+      return "xz";
+    case Codec::lz4:
+      return "lz4";
   }
   return "unknown";
 }
@@ -23,19 +29,10 @@ std::string_view to_string(Codec codec) noexcept {
 std::unique_ptr<Decompressor> make_decompressor(Codec codec, const DecompressorOptions& options) {
   MILLRACE_CHECK(codec != Codec::none, "plain bytes need no decompressor");
   if (codec == Codec::gzip) return std::make_unique<codec::GzipDecompressor>();
-  return std::make_unique<codec::ZstdDecompressor>(options.zstd_window_log_max);
-}
-
-std::optional<Codec> codec_of_magic(std::string_view first_bytes) noexcept {
-  if (first_bytes.starts_with("\x1F\x8B")) return Codec::gzip;
-  if (first_bytes.size() >= 4 && codec::may_be_zstd_magic(first_bytes)) return Codec::zstd;
-  return std::nullopt;
-}
-
-Codec codec_of_key(std::string_view key) noexcept {
-  if (key.ends_with(".gz") || key.ends_with(".gzip")) return Codec::gzip;
-  if (key.ends_with(".zst") || key.ends_with(".zstd")) return Codec::zstd;
-  return Codec::none;
+  if (codec == Codec::zstd) return std::make_unique<codec::ZstdDecompressor>(options.zstd_window_log_max);
+  auto optional = codec::make_optional_decompressor(codec, options);
+  MILLRACE_CHECK(optional != nullptr, "who wants a codec asks first whether it is built");
+  return optional;
 }
 
 }  // namespace millrace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Goal: the same plain bytes whatever the pieces and the room, and no damaged stream taken for a whole one. Method:
-// files made by the gzip and zstd programs and by python's zlib (make_test_data.py), cut everywhere; zlib and libzstd
-// as writers of random content; every single-byte damage of a small stream.
+// files made by the programs of each codec and by python's modules (make_test_data.py), cut everywhere; zlib and
+// libzstd as writers of random content; every single-byte damage of a small stream.
 #include "millrace/codec/decompressor.h"
 
 #include <gtest/gtest.h>
@@ -10,6 +10,7 @@
 #include <zstd.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 
 #include "codec/stream_testing.h"
@@ -29,10 +30,9 @@ std::vector<std::pair<std::string, std::string>> whole_files() {
   std::vector<std::pair<std::string, std::string>> all;
   for (const auto& entry : std::filesystem::directory_iterator(MILLRACE_CODEC_TEST_DATA)) {
     const std::string name = entry.path().filename().string();
-    if (codec_of_key(name) == Codec::none || name.find("dictionary") != std::string::npos ||
-        name.find("long31") != std::string::npos) {
-      continue;
-    }
+    const bool refused = std::ranges::any_of(std::array{"dictionary", "long31", "claim", "legacy"},
+                                             [&](const char* part) { return name.find(part) != std::string::npos; });
+    if (codec_of_key(name) == Codec::none || !codec_is_built(codec_of_key(name)) || refused) continue;
     all.emplace_back(name, name.substr(0, name.find('.')));
   }
   EXPECT_GE(all.size(), 30U);
@@ -162,7 +162,8 @@ TEST(Decompressor, RandomContentComesBack) {
 }
 
 TEST(Decompressor, C01_ZeroBytesAreAnEmptyStream) {
-  for (const Codec codec : {Codec::gzip, Codec::zstd}) {
+  for (const Codec codec : kCodecs) {
+    if (!codec_is_built(codec)) continue;
     const Decoded decoded = decode(*make_decompressor(codec, DecompressorOptions{}), "");
     EXPECT_FALSE(decoded.error);
     EXPECT_EQ(decoded.bytes, "");
@@ -267,29 +268,6 @@ TEST(Decompressor, DamageInTheMiddleLosesNothingBeforeIt) {
   }
 }
 
-TEST(Decompressor, D06_MagicBytesTellTheCodec) {
-  EXPECT_EQ(codec_of_magic(data("short.gz")), Codec::gzip);
-  EXPECT_EQ(codec_of_magic(data("short.zst")), Codec::zstd);
-  EXPECT_EQ(codec_of_magic(data("short.skippable.zst")), Codec::zstd);
-  EXPECT_EQ(codec_of_magic("\x1F\x8B"), Codec::gzip);
-  EXPECT_EQ(codec_of_magic("\x28\xB5\x2F"), std::nullopt);
-  EXPECT_EQ(codec_of_magic("\x5F\x2A\x4D\x18"), Codec::zstd);
-  EXPECT_EQ(codec_of_magic("\x60\x2A\x4D\x18"), std::nullopt);
-  for (const char* plain : {"", "{", "\x1F", "{\"n\":1}\n", "(not zstd)", "P*M"}) {
-    EXPECT_EQ(codec_of_magic(plain), std::nullopt) << plain;
-  }
-}
-
-TEST(Decompressor, TheEndOfTheKeyTellsTheCodec) {
-  EXPECT_EQ(codec_of_key("in/a.ndjson.gz"), Codec::gzip);
-  EXPECT_EQ(codec_of_key("in/a.gzip"), Codec::gzip);
-  EXPECT_EQ(codec_of_key("a.zst"), Codec::zstd);
-  EXPECT_EQ(codec_of_key("a.zstd"), Codec::zstd);
-  for (const char* key : {"", "a", "gz", "a.gz/b", "a.GZ", "a.gz2", "a.zst.json"}) {
-    EXPECT_EQ(codec_of_key(key), Codec::none) << key;
-  }
-}
-
 TEST(Decompressor, D11_AWindowOverTheLimitNamesNeedAndOption) {
   const std::string bytes = data("short.long31.zst");
   const Decoded refused = decode(*make_decompressor(Codec::zstd, {.zstd_window_log_max = 27}), bytes);
@@ -352,7 +330,8 @@ TEST(Decompressor, D12_ZeroPaddingIsCountedAndAnythingElseIsCorrupt) {
 }
 
 TEST(Decompressor, ZerosAloneAreNoStream) {
-  for (const Codec codec : {Codec::gzip, Codec::zstd}) {
+  for (const Codec codec : kCodecs) {
+    if (!codec_is_built(codec)) continue;
     const Decoded decoded = decode(*make_decompressor(codec, DecompressorOptions{}), std::string(512, '\0'));
     ASSERT_TRUE(decoded.error);
     EXPECT_EQ(decoded.error->code(), ErrorCode::corrupt);
@@ -369,7 +348,8 @@ TEST(Decompressor, OtherDataIsNamedAsSuch) {
 }
 
 TEST(Decompressor, ResetAfterAnErrorBeginsAnew) {
-  for (const std::string name : {"short.gz", "short.zst"}) {
+  for (const std::string name : {"short.gz", "short.zst", "short.bz2", "short.xz", "short.lz4"}) {
+    if (!codec_is_built(codec_of_key(name))) continue;
     const auto decompressor = of_name(name);
     std::string damaged = data(name);
     damaged[damaged.size() / 2] = static_cast<char>(damaged[damaged.size() / 2] ^ 0x55);

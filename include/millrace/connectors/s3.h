@@ -22,7 +22,7 @@
 
 namespace millrace {
 
-enum class ObjectCodec { auto_detect, none, gzip, zstd };
+enum class ObjectCodec { auto_detect, none, gzip, zstd, bz2, xz, lz4 };  ///< bz2, xz, lz4: see codec_is_built()
 enum class OnEmpty { warn, fail };
 enum class OnArchived { fail, skip };
 enum class Frozen { below, strict };
@@ -50,6 +50,7 @@ struct S3SourceOptions {
   OnArchived on_archived = OnArchived::fail;
   Frozen frozen = Frozen::below;
   std::int64_t zstd_window_log_max = 27;
+  ByteSize xz_memory_limit{128U << 20U};
   std::string name;  ///< `{topic}` of its records; empty: "s3-" and eight hex digits of a hash of the identity
   std::map<std::string, std::string> store;
 };
