@@ -16,6 +16,17 @@ struct SourceIdentity {
   std::vector<std::string> include;
   std::vector<std::string> exclude;
   std::string start_after;
+  /// In bytes and in UTC to the microsecond, however they were written; empty: none.
+  struct Limits {
+    std::string min_size;
+    std::string max_size;
+    std::string modified_after;
+    std::string modified_before;
+    friend bool operator==(const Limits&, const Limits&) = default;
+    /// Name and value of each.
+    [[nodiscard]] std::vector<std::pair<std::string, std::string>> fields() const;
+  };
+  Limits limits;
 
   friend bool operator==(const SourceIdentity&, const SourceIdentity&) = default;
   /// Field name and value as shown to people, in a fixed order.

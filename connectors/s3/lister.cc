@@ -86,6 +86,13 @@ Result<void> Lister::take(const ListPage& page, ListingBuilder& builder) {
       builder.count_filtered();
       continue;
     }
+    if (request_.limits != nullptr) {
+      MILLRACE_ASSIGN(const bool accepted, request_.limits->accept(object));
+      if (!accepted) {
+        builder.count_filtered();
+        continue;
+      }
+    }
     MILLRACE_TRY(builder.add(object));
   }
   builder.count_listed(page.objects.size());

@@ -8,6 +8,7 @@
 
 #include "connectors/s3/key_filter.h"
 #include "connectors/s3/listing.h"
+#include "connectors/s3/object_limits.h"
 #include "connectors/s3/retry_policy.h"
 #include "connectors/s3/stop_signal.h"
 #include "millrace/base/log.h"
@@ -24,6 +25,7 @@ class Lister {
     std::string prefix;  ///< a string, not a folder
     std::string start_after;
     const KeyFilter* filter = nullptr;
+    const ObjectLimits* limits = nullptr;
   };
   Lister(ObjectStore& store, Request request, RetryPolicy retry, Clock& clock, Random& random, Logger log,
          StopSignal& stop);

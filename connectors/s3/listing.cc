@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #include "connectors/s3/rolling_hash.h"
@@ -16,9 +17,14 @@ namespace {
 constexpr std::size_t kFirstBlock = std::size_t{16} << 10U;
 constexpr std::size_t kLargestBlock = std::size_t{1} << 20U;
 
-/// Classes whose objects answer 403 InvalidObjectState until they are restored. GLACIER_IR is read like any other.
+/// Classes whose objects answer 403 InvalidObjectState until they are restored, by the names that S3 and stores like it
+/// give them. Each object is asked before it is called unreadable, so a store that reads them at once loses nothing.
+/// GLACIER_IR is read like any other.
 bool is_archive_class(std::string_view storage_class) {
-  return storage_class == "GLACIER" || storage_class == "DEEP_ARCHIVE";
+  constexpr std::array<std::string_view, 8> kClasses = {"GLACIER",      "DEEP_ARCHIVE",   "ARCHIVE",
+                                                        "COLD_ARCHIVE", "Archive",        "DEEP_COLD_ARCHIVE",
+                                                        "ColdArchive",  "DeepColdArchive"};
+  return std::ranges::find(kClasses, storage_class) != kClasses.end();
 }
 
 ObjectKind kind_of(const ObjectInfo& object) {

@@ -37,7 +37,7 @@ struct ListedObject {
 /// What was listed, whether it is read or not.
 struct ListingCounts {
   std::uint64_t listed = 0;    ///< keys that the store named
-  std::uint64_t filtered = 0;  ///< of these, left out by include, exclude
+  std::uint64_t filtered = 0;  ///< of these, left out by include, exclude, start_after, sizes and times
   std::uint64_t markers = 0;
   std::uint64_t empty = 0;
   std::uint64_t archived = 0;

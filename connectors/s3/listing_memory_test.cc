@@ -4,11 +4,17 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <new>
+#include <optional>
+#include <string>
+#include <vector>
 
+#include "connectors/s3/lister.h"
 #include "connectors/s3/listing.h"
+#include "connectors/s3/paged_store.h"
 #include "millrace/base/sync.h"
 
 namespace {
@@ -64,6 +70,42 @@ TEST(Listing, INV7_AtMostAHundredBytesAKeyAboveItsOwnLength) {
   EXPECT_LE(above, 100.0);
   RecordProperty("bytes_per_key_above_key_length", fmt::format("{:.1f}", above));
   std::printf("bytes per key above the key's length: %.1f\n", above);
+}
+
+/// Two million keys of a store that makes them up page by page, 35 bytes each.
+std::string key_of(std::size_t i) { return fmt::format("in/dt=2026-07-{:02}/part-{:014}.gz", i / 100'000, i); }
+
+TEST(Listing, E05_INV7_TwoMillionKeysInOneListing) {
+  constexpr std::size_t kKeys = 2'000'000;
+  constexpr std::size_t kPage = 1000;
+  std::size_t peak = 0;
+  std::size_t key_bytes = 0;
+  const std::size_t before = live_bytes.load();
+  PagedStore store([&](std::size_t page) -> std::optional<std::vector<ObjectInfo>> {
+    peak = std::max(peak, live_bytes.load() - before);
+    if (page == kKeys / kPage) return std::nullopt;
+    std::vector<ObjectInfo> objects(kPage);
+    for (std::size_t i = 0; i < kPage; ++i) {
+      objects[i] = {.key = key_of(page * kPage + i), .size = i, .last_modified = 1};
+      objects[i].etag.value = "\"9b2cf535f27731c974343645a3985328\"";
+      key_bytes += objects[i].key.size();
+    }
+    return objects;
+  });
+  StopSignal stop;
+  Lister lister(store, {"s3://b/in/", "in/", "", nullptr, nullptr}, RetryPolicy{}, Clock::real(), Random::system(),
+                Logger(), stop);
+  const auto listing = lister.run();
+  ASSERT_TRUE(listing) << listing.error().message();
+  ASSERT_EQ(listing->size(), kKeys);
+  EXPECT_EQ(lister.keys_so_far(), kKeys) << "what the progress shows while it goes on";
+  EXPECT_EQ(lister.pages_so_far(), kKeys / kPage + 1);
+  EXPECT_EQ(listing->bytes(), kKeys / kPage * (kPage * (kPage - 1) / 2));
+  for (std::size_t i = 0; i < kKeys; i += 997) ASSERT_EQ((*listing)[i].key, key_of(i));
+  for (std::size_t i = 1; i < kKeys; ++i) ASSERT_LT((*listing)[i - 1].key, (*listing)[i].key);
+  EXPECT_LE(static_cast<double>(peak - key_bytes) / kKeys, 100.0);
+  EXPECT_LE(peak, std::size_t{512} << 20U);
+  std::printf("bytes per key above the key's length: %.1f\n", static_cast<double>(peak - key_bytes) / kKeys);
 }
 
 }  // namespace

@@ -30,6 +30,7 @@ class Listed {
  public:
   explicit Listed(std::shared_ptr<ObjectStore> store) : store_(std::move(store)) {}
   KeyFilter filter;
+  ObjectLimits limits;
   std::string start_after;
   RetryPolicy retry{.tries = 8,
                     .backoff = {.initial = std::chrono::microseconds(1), .cap = std::chrono::microseconds(9)}};
@@ -37,8 +38,8 @@ class Listed {
   std::shared_ptr<LogCapture> log = std::make_shared<LogCapture>();
 
   Result<Listing> run(std::string prefix) {
-    Lister lister(*store_, {"s3://b/" + prefix, prefix, start_after, &filter}, retry, Clock::real(), Random::system(),
-                  Logger(log, "s3"), stop);
+    Lister lister(*store_, {"s3://b/" + prefix, prefix, start_after, &filter, &limits}, retry, Clock::real(),
+                  Random::system(), Logger(log, "s3"), stop);
     return lister.run();
   }
 
@@ -211,6 +212,48 @@ TEST(Lister, E06_FilteredKeysAreCounted) {
   EXPECT_EQ(listing->size(), 7U);  // 2, 4, 5 ... 9
   EXPECT_EQ(listing->counts().listed, 28U);
   EXPECT_EQ(listing->counts().filtered, 21U);
+}
+
+TEST(Lister, E06_SizesAndTimesLeaveOutAndAreCounted) {
+  auto store = std::make_shared<MemoryStore>();
+  for (int i = 0; i < 6; ++i) store->set(fmt::format("in/{}", i), std::string(i, 'x'), {.last_modified = i * 1000});
+  Listed listed(store);
+  listed.filter = *KeyFilter::make({}, {"2"});
+  listed.limits = {.min_size = 1, .max_size = 4, .modified_after = 2000, .modified_before = 5000};
+  const auto listing = listed.run("in/");
+  ASSERT_TRUE(listing);
+  EXPECT_EQ(keys_of(*listing), (std::vector<std::string>{"in/3", "in/4"}));
+  EXPECT_EQ(listing->counts().listed, 6U);
+  EXPECT_EQ(listing->counts().filtered, 4U);
+  EXPECT_EQ(listing->counts().empty, 0U) << "what is left out is not counted twice";
+}
+
+TEST(Lister, ATimeThatTheStoreDoesNotTellEndsTheListing) {
+  auto store = std::make_shared<ScriptedStore>();
+  store->pages = {{{{.key = "in/a", .size = 1}}, ""}};
+  Listed listed(store);
+  listed.limits.modified_after = 1;
+  const auto listing = listed.run("in/");
+  ASSERT_FALSE(listing);
+  EXPECT_NE(listing.error().message().find("page 1: the store gives no time of change for 'in/a'"), std::string::npos)
+      << listing.error().message();
+}
+
+TEST(Lister, E08_ArchiveClassesOfEveryStoreAreKnown) {
+  const std::vector<std::string> archived = {"GLACIER",           "DEEP_ARCHIVE", "ARCHIVE",     "COLD_ARCHIVE",
+                                             "DEEP_COLD_ARCHIVE", "Archive",      "ColdArchive", "DeepColdArchive"};
+  const std::vector<std::string> read = {"",           "STANDARD",           "STANDARD_IA",         "ONEZONE_IA",
+                                         "GLACIER_IR", "REDUCED_REDUNDANCY", "INTELLIGENT_TIERING", "EXPRESS_ONEZONE"};
+  auto store = std::make_shared<MemoryStore>();
+  for (const auto& name : archived) store->set("in/cold/" + name, "x", {.storage_class = name});
+  for (const auto& name : read) store->set("in/warm/" + name, "x", {.storage_class = name});
+  const auto listing = Listed(store).run("in/");
+  ASSERT_TRUE(listing);
+  EXPECT_EQ(listing->counts().archived, archived.size());
+  for (std::size_t i = 0; i < listing->size(); ++i) {
+    EXPECT_EQ((*listing)[i].kind == ObjectKind::archived, (*listing)[i].key.starts_with("in/cold/"))
+        << (*listing)[i].key;
+  }
 }
 
 TEST(Lister, A14_SiblingsOfAPrefixWithoutASlashAreNamed) {

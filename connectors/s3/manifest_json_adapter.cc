@@ -68,6 +68,12 @@ class Fields {
   void text(std::string_view name, std::string& out) {
     if (const Json* value = find(name)) text_of(*value, full(name), out);
   }
+  /// A text that is left out where there is none.
+  void text_if_set(std::string_view name, std::string& out) {
+    if (!has(name)) return;
+    text(name, out);
+    if (!error_ && out.empty()) set(name, "is empty; it is left out where it is not set");
+  }
   void bytes(std::string_view name, std::string& out) {
     if (const Json* value = find(name)) bytes_of(*value, full(name), out);
   }
@@ -174,6 +180,10 @@ void read_source(Fields& f, SourceIdentity& identity) {
   f.byte_strings("include", identity.include);
   f.byte_strings("exclude", identity.exclude);
   f.bytes("start_after", identity.start_after);
+  f.text_if_set("min_size", identity.limits.min_size);
+  f.text_if_set("max_size", identity.limits.max_size);
+  f.text_if_set("modified_after", identity.limits.modified_after);
+  f.text_if_set("modified_before", identity.limits.modified_before);
 }
 
 void read_owner(Fields& f, Owner& owner) {
@@ -341,6 +351,9 @@ Json manifest_json(const Manifest& manifest) {
               {"started", to_rfc3339(owner.started, 6)},
               {"heartbeat", to_rfc3339(owner.heartbeat, 6)},
               {"released", owner.released}}}};
+  for (const auto& [name, value] : source.limits.fields()) {
+    if (!value.empty()) json["source"][name] = value;
+  }
   if (manifest.skipped.count > 0) {
     json["skipped"] = {{"count", manifest.skipped.count}, {"keys", byte_strings_json(manifest.skipped.keys)}};
   }

@@ -172,7 +172,9 @@ Manifest any_manifest() {
                 "auto",
                 *rc::gen::arbitrary<std::vector<std::string>>(),
                 *rc::gen::arbitrary<std::vector<std::string>>(),
-                *rc::gen::arbitrary<std::string>()};
+                *rc::gen::arbitrary<std::string>(),
+                {*rc::gen::element<std::string>("", "1024"), "",
+                 *rc::gen::element<std::string>("", "2026-07-01T00:00:00.000000Z"), ""}};
   m.lanes = *rc::gen::inRange<std::uint64_t>(1, 9);
   m.listing = {*count_up_to(INT64_MAX), *count_up_to(UINT64_MAX), *rc::gen::arbitrary<std::uint64_t>()};
   m.kept_listing = {"m.listing.zst", *count_up_to(INT64_MAX), *rc::gen::arbitrary<std::uint64_t>()};

@@ -123,6 +123,14 @@ Schema<S3SourceOptions> source_schema() {
              {.example = "[\"**/_tmp/**\"]"});
   s.optional("start_after", &Options::start_after, "Only keys that sort behind this whole key are listed.",
              {.example = "exports/2026-07/part-0100"});
+  s.optional("min_size", &Options::min_size, "Only objects of so many stored bytes, or more.", {.example = "1B"});
+  s.optional("max_size", &Options::max_size, "Only objects of so many stored bytes, or fewer.", {.example = "5GiB"});
+  s.optional("modified_after", &Options::modified_after,
+             "Only objects last changed at this time or later; a time of RFC 3339 with its offset.",
+             {.example = "2026-07-01T00:00:00Z"});
+  s.optional("modified_before", &Options::modified_before,
+             "Only objects last changed earlier than this time, so that one range begins where another ends.",
+             {.example = "2026-07-02T00:00:00+02:00"});
   s.optional("on_empty", &Options::on_empty, "What it means when no object is left to read: warn, or fail the run.");
   s.optional("on_archived", &Options::on_archived,
              "Objects in an archive class that are not restored: fail before any data moves, or skip and report them.");
@@ -143,7 +151,7 @@ Schema<S3SourceOptions> source_schema() {
              "Store options: region, endpoint, credentials, timeouts ... The bucket comes from `url`.",
              {.example = "{region: eu-west-2}"});
   s.check([](const Options& options, const ConfigSection& at, ConfigProblems& problems) {
-    check(options, at.path(), at.where(), problems);
+    check(options, at.path(), [&at](std::string_view key) { return at.section(key).where(); }, problems);
   });
   return s;
 }
@@ -151,10 +159,10 @@ Schema<S3SourceOptions> source_schema() {
 /// Adds problems, each with the path of its key.
 class Findings {
  public:
-  Findings(const std::string& path, const std::string& where, ConfigProblems& problems)
+  Findings(const std::string& path, const WhereIsKey& where, ConfigProblems& problems)
       : prefix_(path.empty() ? "" : path + "."), where_(where), problems_(problems) {}
   void add(std::string_view key, std::string_view text) {
-    problems_.add(where_, fmt::format("{}{}: {}", prefix_, key, text));
+    problems_.add(where_(key), fmt::format("{}{}: {}", prefix_, key, text));
   }
   template <class T>
   std::optional<T> take(std::string_view key, Result<T> result) {
@@ -168,7 +176,7 @@ class Findings {
 
  private:
   const std::string prefix_;
-  const std::string& where_;
+  const WhereIsKey& where_;
   ConfigProblems& problems_;
 };
 
@@ -224,6 +232,38 @@ void check_urls(const std::optional<StoreUrl>& url, const std::optional<StoreUrl
   }
 }
 
+/// Nothing when something is wrong; all of that is added.
+std::optional<ObjectLimits> check_limits(const S3SourceOptions& options, Findings& findings) {
+  ObjectLimits limits;
+  if (options.min_size) limits.min_size = options.min_size->bytes;
+  if (options.max_size) limits.max_size = options.max_size->bytes;
+  const auto time = [&](std::string_view key, const std::string& text) -> std::optional<UnixMicros> {
+    return text.empty() ? std::nullopt : findings.take(key, parse_rfc3339(text));
+  };
+  limits.modified_after = time("modified_after", options.modified_after);
+  limits.modified_before = time("modified_before", options.modified_before);
+  bool fit = options.modified_after.empty() != limits.modified_after.has_value() &&
+             options.modified_before.empty() != limits.modified_before.has_value();
+  if (limits.min_size && limits.max_size && *limits.min_size > *limits.max_size) {
+    findings.add("max_size", fmt::format("{} is less than min_size: {}; no object is both",
+                                         to_string(*options.max_size), to_string(*options.min_size)));
+    fit = false;
+  }
+  if (limits.modified_after && limits.modified_before && *limits.modified_after >= *limits.modified_before) {
+    findings.add("modified_before", fmt::format("{} is not later than modified_after: {}; no object is both",
+                                                printable(options.modified_before), printable(options.modified_after)));
+    fit = false;
+  }
+  return fit ? std::optional(limits) : std::nullopt;
+}
+
+/// As the identity has it, whatever way it was written.
+SourceIdentity::Limits identity_of(const ObjectLimits& limits) {
+  const auto size = [](const std::optional<std::uint64_t>& bytes) { return bytes ? fmt::format("{}", *bytes) : ""; };
+  const auto time = [](const std::optional<UnixMicros>& at) { return at ? to_rfc3339(*at, 6) : ""; };
+  return {size(limits.min_size), size(limits.max_size), time(limits.modified_after), time(limits.modified_before)};
+}
+
 std::string_view name_of(ObjectCodec codec) {
   for (const auto& [name, value] : EnumNames<ObjectCodec>::names) {
     if (value == codec) return name;
@@ -251,6 +291,7 @@ Settings examine(S3SourceOptions options, Findings& findings) {
   }
   auto filter = KeyFilter::make(options.include, options.exclude);
   if (!filter) findings.add("include and exclude", filter.error().message());
+  const auto limits = check_limits(options, findings);
   settings.framer = framer_of_format(options.format);
   if (settings.framer == nullptr) {
     std::string known;
@@ -258,13 +299,15 @@ Settings examine(S3SourceOptions options, Findings& findings) {
       known += fmt::format("{}{}", known.empty() ? "" : ", ", format);
     findings.add("format", fmt::format("'{}' is not a format; known: {}", options.format, known));
   }
-  if (!url || !checkpoint_url || !store || !checkpoint_store || !filter) return settings;
+  if (!url || !checkpoint_url || !store || !checkpoint_store || !filter || !limits) return settings;
 
   settings.store = *std::move(store);
   settings.checkpoint_store = *std::move(checkpoint_store);
   settings.filter = *std::move(filter);
-  settings.identity = {url->to_string(), options.format,  std::string(name_of(options.compression)),
-                       options.include,  options.exclude, options.start_after};
+  settings.limits = *limits;
+  settings.identity = {url->to_string(),    options.format,  std::string(name_of(options.compression)),
+                       options.include,     options.exclude, options.start_after,
+                       identity_of(*limits)};
   settings.name = options.name.empty() ? settings.identity.default_name() : options.name;
   settings.url = *std::move(url);
   settings.checkpoint_url = *std::move(checkpoint_url);
@@ -288,8 +331,7 @@ RetryPolicy retry_policy(const StoreOptions& store) {
 
 }  // namespace
 
-void check(const S3SourceOptions& options, const std::string& path, const std::string& where,
-           ConfigProblems& problems) {
+void check(const S3SourceOptions& options, const std::string& path, const WhereIsKey& where, ConfigProblems& problems) {
   Findings findings(path, where, problems);
   (void)examine(options, findings);
 }
@@ -297,7 +339,7 @@ void check(const S3SourceOptions& options, const std::string& path, const std::s
 Result<Settings> settle(S3SourceOptions options) {
   ConfigProblems problems;
   const std::string path = "source.s3";
-  const std::string where;
+  const WhereIsKey where = [](std::string_view) { return std::string(); };
   Findings findings(path, where, problems);
   Settings settings = examine(std::move(options), findings);
   MILLRACE_TRY(problems.result());

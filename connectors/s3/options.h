@@ -3,10 +3,13 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string>
+#include <string_view>
 
 #include "connectors/s3/identity.h"
 #include "connectors/s3/key_filter.h"
+#include "connectors/s3/object_limits.h"
 #include "connectors/s3/retry_policy.h"
 #include "millrace/connectors/s3.h"
 #include "millrace/framing/framer.h"
@@ -27,14 +30,17 @@ struct Settings {
   StoreOptions checkpoint_store;
   bool one_store = false;  ///< the manifest is kept in the source's own store
   KeyFilter filter;
+  ObjectLimits limits;
   SourceIdentity identity;
   std::string name;  ///< of the records' origin
   RetryPolicy retry;
   FramerFactory framer = nullptr;
 };
 
-/// Checks ranges and what keys mean together; every problem is added, with the key's path below `at` in front.
-void check(const S3SourceOptions& options, const std::string& path, const std::string& where, ConfigProblems& problems);
+/// Where a key of the section stands: "file:line:col", or empty.
+using WhereIsKey = std::function<std::string(std::string_view key)>;
+/// Checks ranges and what keys mean together; every problem is added, with the key's path below `path` in front.
+void check(const S3SourceOptions& options, const std::string& path, const WhereIsKey& where, ConfigProblems& problems);
 
 /// Fails (config) with every problem that check() finds.
 [[nodiscard]] Result<Settings> settle(S3SourceOptions options);

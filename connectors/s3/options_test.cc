@@ -231,5 +231,31 @@ TEST(S3SourceOptions, TheDescriptionSaysEverythingForEachKey) {
   EXPECT_FALSE(S3Source::kind().validate(section("url: s3://b/")));
 }
 
+TEST(S3SourceOptions, SizesAndTimesAreReadStrictlyAndNamedByTheirPlace) {
+  const std::string least = kLeast;  // two lines, below two others
+  const auto options =
+      S3Source::schema().parse(section(least + "min_size: 1KiB\nmax_size: 5GiB\nmodified_after: 2026-07-01T00:00:00Z\n"
+                                               "modified_before: \"2026-07-02T00:00:00+02:00\"\n"));
+  ASSERT_TRUE(options) << options.error().message();
+  EXPECT_EQ(options->min_size->bytes, 1024U);
+  EXPECT_EQ(options->max_size->bytes, 5'368'709'120U);
+  const auto settings = settle(*options);
+  ASSERT_TRUE(settings);
+  EXPECT_EQ(settings->limits.modified_before, 1'782'943'200'000'000);
+  const auto refused = [&](const std::string& body, const std::vector<std::string>& parts) {
+    const std::string text = problem(least + body);
+    for (const auto& part : parts) EXPECT_NE(text.find(part), std::string::npos) << part << " in " << text;
+  };
+  refused("modified_after: 2026-07-01\n",
+          {"test.yaml:5:21", "source.s3.modified_after: '2026-07-01' is no time of RFC 3339"});
+  refused("lanes: 2\nmodified_before: tomorrow\n", {"test.yaml:6:22", "source.s3.modified_before: 'tomorrow'"});
+  refused("min_size: -1\n", {"test.yaml:5:", "source.s3.min_size"});
+  refused("max_size: many\n", {"test.yaml:5:", "source.s3.max_size"});
+  refused("min_size: 2MiB\nmax_size: 1MiB\n",
+          {"test.yaml:6:15", "source.s3.max_size: 1MiB is less than min_size: 2MiB"});
+  refused("modified_after: 2026-07-01T00:00:00Z\nmodified_before: 2026-07-01T02:00:00+02:00\n",
+          {"test.yaml:6:", "source.s3.modified_before: 2026-07-01T02:00:00+02:00 is not later than modified_after"});
+}
+
 }  // namespace
 }  // namespace millrace::s3_source

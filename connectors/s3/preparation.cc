@@ -39,7 +39,8 @@ Preparation::Preparation(Parts parts)
               {.url = parts_.settings->url.to_string(),
                .prefix = parts_.settings->url.key,
                .start_after = parts_.settings->given.start_after,
-               .filter = &parts_.settings->filter},
+               .filter = &parts_.settings->filter,
+               .limits = &parts_.settings->limits},
               parts_.settings->retry, *parts_.clock, *parts_.random, parts_.log, *parts_.stop) {}
 
 Preparation::~Preparation() { stop(); }
@@ -167,11 +168,12 @@ Result<void> Preparation::look_over(const Listing& listing) {
                              {"keys", fmt::format("{}", counts.listed)},
                              {"filtered", fmt::format("{}", counts.filtered)},
                              {"markers", fmt::format("{}", counts.markers)},
-                             {"empty", fmt::format("{}", counts.empty)}});
+                             {"empty", fmt::format("{}", counts.empty)},
+                             {"archived", fmt::format("{}", counts.archived)}});
   if (listing.size() == 0) {
     std::string message = fmt::format(
         "no object to read under {}: {} keys listed, {} of them filtered out by include, "
-        "exclude and start_after; check the url (a prefix is a string)",
+        "exclude, start_after, sizes and times; check the url (a prefix is a string)",
         url, counts.listed, counts.filtered);
     if (given.on_empty == OnEmpty::fail) {
       return fail(Error::fatal(ErrorCode::not_found, message + ", or allow it with on_empty: warn"));

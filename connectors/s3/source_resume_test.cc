@@ -99,51 +99,6 @@ TEST_F(SourceTest, F07_EveryPartitionIsFinishedOnResume) {
   }
 }
 
-class ChangedSettings : public SourceTest {
- protected:
-  /// A run that stopped half way, then another with changed options.
-  std::string after(const std::function<void(S3SourceOptions&)>& change) {
-    fill(10);
-    fill(10, 3, "other/");
-    BackfillRig first(memory);
-    EXPECT_TRUE(first.open());
-    EXPECT_TRUE(first.poll_records(12));
-    EXPECT_TRUE(first.commit());
-    first.close();
-    const auto before = memory->contents();
-    memory->clear_requests();
-    BackfillRig second(memory);
-    change(second.options);
-    const auto run = second.run();
-    EXPECT_FALSE(run);
-    EXPECT_TRUE(second.records.empty());
-    EXPECT_EQ(memory->contents(), before);
-    EXPECT_EQ(memory->count(StoreOp::read), 0U);
-    EXPECT_NE(message_of(run).find("--reset"), std::string::npos);
-    EXPECT_NE(message_of(run).find("s3://b/ck/manifest.json"), std::string::npos);
-    return message_of(run);
-  }
-};
-
-TEST_F(ChangedSettings, F09_Prefix) {
-  EXPECT_NE(after([](auto& o) { o.url = "s3://b/other/"; }).find("url was s3://b/in/ and is s3://b/other/ now"),
-            std::string::npos);
-}
-TEST_F(ChangedSettings, F09_Lanes) {
-  EXPECT_NE(after([](auto& o) { o.lanes = 3; }).find("lanes was 4 and is 3 now"), std::string::npos);
-}
-TEST_F(ChangedSettings, F09_Filter) {
-  EXPECT_NE(after([](auto& o) { o.exclude = {"x"}; }).find("exclude was [] and is [\"x\"] now"), std::string::npos);
-}
-TEST_F(ChangedSettings, F09_Codec) {
-  EXPECT_NE(after([](auto& o) { o.compression = ObjectCodec::none; }).find("compression was auto and is none now"),
-            std::string::npos);
-}
-TEST_F(ChangedSettings, F09_StartAfter) {
-  EXPECT_NE(after([](auto& o) { o.start_after = "in/o001"; }).find("start_after was  and is in/o001 now"),
-            std::string::npos);
-}
-
 TEST_F(SourceTest, F10_ADamagedManifestStopsBeforeAnythingIsRead) {
   fill(3);
   for (const std::string& junk : {std::string(), std::string("{}"), std::string("\xEF\xBB\xBF{}"),

@@ -20,6 +20,7 @@ list(APPEND S3_SOURCES
   manifest_json_adapter.cc
   manifest_keeper.cc
   metrics.cc
+  object_limits.cc
   offset.cc
   options.cc
   packed_listing.cc
@@ -36,7 +37,7 @@ list(APPEND S3_SOURCES
 list(APPEND S3_DEPENDS base ack metrics config store store_open codec framing formats)
 
 millrace_test(s3_source_parts_test
-  SOURCES base64_test.cc baton_test.cc codec_choice_test.cc fetch_loop_test.cc key_filter_test.cc manifest_test.cc offset_test.cc options_test.cc retry_policy_test.cc rolling_hash_test.cc status_test.cc
+  SOURCES base64_test.cc baton_test.cc codec_choice_test.cc fetch_loop_test.cc key_filter_test.cc manifest_test.cc object_limits_test.cc offset_test.cc options_test.cc retry_policy_test.cc rolling_hash_test.cc status_test.cc
   DEPENDS s3 testing LINK rapidcheck PkgConfig::xxhash fmt::fmt LABELS unit property)
 if(MILLRACE_BUILD_TESTS)
   target_compile_definitions(s3_source_parts_test PRIVATE MILLRACE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
@@ -47,7 +48,7 @@ millrace_test(s3_manifest_test SOURCES kept_listing_test.cc manifest_file_test.c
   DEPENDS s3 store_memory store_faulty testing LINK rapidcheck fmt::fmt LABELS unit property)
 millrace_test(s3_formats_test SOURCES source_formats_test.cc
   DEPENDS s3 record checkpoint store_memory store_faulty LINK fmt::fmt LABELS unit property)
-millrace_test(s3_source_test SOURCES preparation_test.cc source_archived_test.cc source_change_test.cc source_codec_test.cc source_compression_test.cc source_listing_test.cc source_property_test.cc source_resume_test.cc source_test.cc source_text_test.cc source_transfer_test.cc
+millrace_test(s3_source_test SOURCES changed_settings_test.cc preparation_test.cc source_archived_test.cc source_change_test.cc source_codec_test.cc source_compression_test.cc source_listing_test.cc source_property_test.cc source_resume_test.cc source_test.cc source_text_test.cc source_transfer_test.cc
   DEPENDS s3 record checkpoint store_memory store_faulty LINK rapidcheck fmt::fmt LABELS unit property TIMEOUT 300)
 # As if no optional codec had been found: their one source is compiled again, without any, in place of the library's.
 millrace_test(s3_without_codecs_test SOURCES without_codecs_test.cc ${PROJECT_SOURCE_DIR}/src/codec/optional_codecs.cc

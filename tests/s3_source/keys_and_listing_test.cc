@@ -79,6 +79,36 @@ TEST_F(SourceOnServer, E01_E04_EveryObjectOnceWhateverThePages) {
   }
 }
 
+TEST_F(SourceOnServer, WhatComesBeforeStartAfterIsNotEvenListed) {
+  for (int i = 0; i < 10; ++i) put(fmt::format("in/{}", i), fmt::format("{}\n", i));
+  fresh().options.start_after = "in/6 +&";
+  run(*rig);
+  ASSERT_EQ(problem(), "succeeded");
+  EXPECT_EQ(lines(), (Lines{"7", "8", "9"}));
+  const auto pages = server->requests("ListObjectsV2");
+  ASSERT_EQ(pages.size(), 1U);
+  EXPECT_EQ(pages[0].query_value("start-after"), "in/6 +&");
+}
+
+TEST_F(SourceOnServer, SizesAndTimesLeaveObjectsOut) {
+  const UnixMicros noon = 1'782'907'200'000'000;  // 2026-07-01T12:00:00Z
+  put("in/early", "1\n", {.last_modified = noon - 1'000'000});
+  put("in/small", "", {.last_modified = noon});
+  put("in/taken", "3\n", {.last_modified = noon});
+  put("in/large", std::string(20, '4') + "\n", {.last_modified = noon});
+  put("in/late", "5\n", {.last_modified = noon + 60'000'000});
+  S3SourceOptions& options = fresh().options;
+  options.min_size = ByteSize{1};
+  options.max_size = ByteSize{20};
+  options.modified_after = "2026-07-01T14:00:00+02:00";
+  options.modified_before = "2026-07-01T12:01:00Z";
+  run(*rig);
+  ASSERT_EQ(problem(), "succeeded");
+  EXPECT_EQ(lines(), Lines{"3"});
+  EXPECT_EQ(gets().size(), 1U);
+  EXPECT_EQ(stored().identity.limits.modified_after, "2026-07-01T12:00:00.000000Z");
+}
+
 TEST_F(SourceOnServer, E01_ARepeatedTokenStops) {
   put("in/0", "x\n");
   play("E01_repeated_token");

@@ -46,6 +46,10 @@ struct S3SourceOptions {
   std::vector<std::string> include;  ///< globs on the key below the prefix; empty: all
   std::vector<std::string> exclude;
   std::string start_after;
+  std::optional<ByteSize> min_size;  ///< stored bytes
+  std::optional<ByteSize> max_size;
+  std::string modified_after;   ///< RFC 3339, inclusive; empty: any
+  std::string modified_before;  ///< exclusive
   OnEmpty on_empty = OnEmpty::warn;
   OnArchived on_archived = OnArchived::fail;
   Frozen frozen = Frozen::below;
