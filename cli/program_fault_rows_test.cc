@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Goal: fault rows whose right behaviour is the program's own: how it ends, what it says, and that a signal is heard
 // while a server stands still. Method: the built program against files and the project's own S3 server.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -38,6 +39,37 @@ struct FaultRows : ::testing::Test {
   ScratchFolder folder;
   std::unique_ptr<FaultServer> server = *FaultServer::start({.page_size = 1});
 };
+
+// Listing with the prefix, GET and PUT inside it, and nothing else.
+TEST_F(FaultRows, B05_ARunFromBucketToBucketNeedsTheLeastPolicyOnly) {
+  server = *FaultServer::start({.allowed_prefix = "job/"});
+  server->put_object("bucket", "job/in/a.ndjson", "{\"n\":1}\n{\"n\":2}\n");
+  server->put_object("bucket", "secret/b.ndjson", "{\"n\":3}\n");
+  server->add_fault("op=DeleteObject times=every status=403 code=AccessDenied");
+  const std::string store =
+      fmt::format("{{endpoint: \"{}\", region: us-east-1, access_key_id: \"{}\", secret_access_key: \"{}\"}}",
+                  server->endpoint(), server->options().access_key, server->options().secret_key);
+  const std::string file = folder.write(
+      "run.yaml", fmt::format("pipeline: {{name: least}}\n"
+                              "source: {{s3: {{url: s3://bucket/job/in/, name: input, checkpoint: {{url: "
+                              "s3://bucket/job/state/m.json}}, store: {0}}}}}\n"
+                              "sink: {{s3: {{url: s3://bucket/job/out/, output_format: raw, delimiter: \"\\n\", "
+                              "extension: ndjson, path_template: \"{{topic}}\", store: {0}}}}}\n",
+                              store));
+  const Ended ended = millrace({"run", file});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  std::string written;
+  for (const auto& request : server->requests("PutObject")) {
+    if (request.key.starts_with("job/out/input/")) written += request.http.body;
+  }
+  EXPECT_EQ(written, "{\"n\":1}\n{\"n\":2}\n");
+  for (const auto& request : server->requests()) {
+    const bool left_there = request.operation == "DeleteObject" && request.key == "job/out/.millrace-probe";
+    EXPECT_TRUE(request.status < 300 || request.status == 404 || request.status == 412 || left_there)
+        << request.operation << " " << request.key << " " << request.status;
+  }
+  EXPECT_EQ(server->count("Other"), 0U);
+}
 
 TEST_F(FaultRows, C10_C12_WhatIsNoNdjsonFailsWithAHintEachTime) {
   const auto expect_hint = [&](const std::string& text, const std::string& hint) {

@@ -25,8 +25,9 @@ rather than let another identity take its place. A line of the log, `credentials
 `web_identity_token_file` (and `external_id`, `role_session_name`, `duration_seconds`, `region`); single sign-on (`sso_session` or `sso_start_url`, after
 `aws sso login`); or a `credential_process`. The files are read anew with each renewal.
 
-STS is asked at `AWS_ENDPOINT_URL_STS`, else `AWS_ENDPOINT_URL`, else in the region of the profile or of the store; single sign-on at `AWS_ENDPOINT_URL_SSO`, else
-in its region: both through `proxy_url`, and trusting `ca_bundle`.
+STS is asked at `AWS_ENDPOINT_URL_STS`, else `AWS_ENDPOINT_URL`, else in the region of the profile or of the store; single sign-on at `AWS_ENDPOINT_URL_SSO` and
+`AWS_ENDPOINT_URL_SSO_OIDC`, else in its region: all through `proxy_url`, and trusting `ca_bundle`. The token of an `sso_session` is renewed in its last five
+minutes and written back to its file, as AWS's own tools do.
 
 Keys that end are renewed five minutes before, or when a third of their time is left if that is shorter. While a renewal fails, the old ones serve until two
 seconds before their end. Keys that the server refuses as expired or unknown are renewed once, and the request is repeated.

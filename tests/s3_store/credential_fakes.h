@@ -45,6 +45,7 @@ class CleanEnvironment {
                              "AWS_ENDPOINT_URL_S3",
                              "AWS_ENDPOINT_URL_STS",
                              "AWS_ENDPOINT_URL_SSO",
+                             "AWS_ENDPOINT_URL_SSO_OIDC",
                              "AWS_CONFIG_FILE",
                              "AWS_SHARED_CREDENTIALS_FILE"}) {
       unset(name);

@@ -198,6 +198,62 @@ TEST_F(Profiles, SingleSignOnGivesKeysForTheTokenOfALogin) {
   EXPECT_THAT(with_profile("new"), HasSubstr("account 123456789012 has no role 'Read Only'"));
 }
 
+// Plays the service that renews tokens: each refresh token is good once.
+class FakeTokens {
+ public:
+  FakeTokens() {
+    listener_ = *HttpListener::start({}, [this](const HttpRequest& request) {
+      const MutexLock lock(mutex_);
+      bodies_.push_back(request.method + " " + request.target + " " + request.body);
+      HttpAnswer answer;
+      answer.status = bodies_.size() == 1 ? 200 : 400;
+      answer.set_body(answer.status == 200 ? R"({"accessToken":"sso-token-1","expiresIn":28800,"tokenType":"Bearer",)"
+                                             R"("refreshToken":"refresh-2"})"
+                                           : R"({"error":"invalid_grant"})");
+      return answer;
+    });
+  }
+  [[nodiscard]] std::string endpoint() const { return listener_->endpoint(); }
+  [[nodiscard]] std::vector<std::string> bodies() const {
+    const MutexLock lock(mutex_);
+    return bodies_;
+  }
+
+ private:
+  mutable Mutex mutex_;
+  std::vector<std::string> bodies_ MILLRACE_GUARDED_BY(mutex_);
+  std::unique_ptr<HttpListener> listener_;
+};
+
+TEST_F(Profiles, ATokenOfASessionIsRenewedAndWrittenBack) {
+  FakeSignOn portal;
+  FakeTokens tokens;
+  clean.set("AWS_ENDPOINT_URL_SSO", portal.endpoint());
+  clean.set("AWS_ENDPOINT_URL_SSO_OIDC", tokens.endpoint());
+  clean.file(".aws/config", kSignOnConfig);
+  const std::string by_session = ".aws/sso/cache/ee0bfd2552fbd840c02cc48b6e823320543c450f.json";
+  const std::string document =
+      R"({"startUrl": "https://corp.example/start", "accessToken": "sso-token-0", "expiresAt": "2020-01-01T00:00:00Z",)"
+      R"( "refreshToken": "refresh-1", "clientId": "client-7", "clientSecret": "client \"secret\""})";
+  clean.file(by_session, document);
+  EXPECT_EQ(with_profile("new"), "ok");
+  EXPECT_EQ(tokens.bodies().at(0), R"(POST /token {"clientId":"client-7","clientSecret":"client \"secret\"",)"
+                                   R"("grantType":"refresh_token","refreshToken":"refresh-1"})");
+  std::ifstream file(clean.path(by_session));
+  const std::string kept{std::istreambuf_iterator<char>(file), {}};
+  for (const char* part : {R"("startUrl":"https://corp.example/start")", R"("accessToken":"sso-token-1")",
+                           R"("refreshToken":"refresh-2")", R"("clientId":"client-7")"}) {
+    EXPECT_THAT(kept, HasSubstr(part));
+  }
+  EXPECT_EQ(std::filesystem::status(clean.path(by_session)).permissions(),
+            std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  EXPECT_EQ(with_profile("new"), "ok");  // good for eight hours
+  EXPECT_EQ(tokens.bodies().size(), 1U);
+  clean.file(by_session, document);
+  EXPECT_THAT(with_profile("new"), HasSubstr("ended at 2020-01-01T00:00:00Z and could not be renewed; run `aws sso"));
+  for (const char* secret : {"sso-token", "refresh-", "client "}) EXPECT_THAT(log(), Not(HasSubstr(secret)));
+}
+
 TEST_F(Profiles, ACommandGivesKeys) {
   const std::string document =
       R"({"Version": 1, "AccessKeyId": "AKGOOD", "SecretAccessKey": "good-secret", "SessionToken": "good-token", )"

@@ -50,6 +50,22 @@ std::optional<CredentialJson> CredentialJson::object(std::string_view name) cons
   return CredentialJson(std::shared_ptr<aws_json_value>(value_, found));
 }
 
+std::string with_texts(std::string_view object, const std::vector<std::pair<std::string_view, std::string>>& members) {
+  const auto cursor = [](std::string_view text) { return aws_byte_cursor_from_array(text.data(), text.size()); };
+  aws_json_value* value = aws_json_value_new_from_string(aws_library(), cursor(object));
+  for (const auto& [name, text] : members) {
+    aws_json_value_remove_from_object(value, cursor(name));
+    aws_json_value_add_to_object(value, cursor(name), aws_json_value_new_string(aws_library(), cursor(text)));
+  }
+  aws_byte_buf out{};
+  aws_byte_buf_init(&out, aws_library(), 256);
+  aws_byte_buf_append_json_string(value, &out);
+  std::string text(reinterpret_cast<const char*>(out.buffer), out.len);
+  aws_byte_buf_clean_up_secure(&out);
+  aws_json_value_destroy(value);
+  return text;
+}
+
 std::optional<UnixMicros> credential_time(std::string_view text) {
   if (text.ends_with("UTC")) return parse_iso_date(std::string(text.substr(0, text.size() - 3)) + "Z");
   constexpr std::size_t kOffset = 6;  // "+01:30"

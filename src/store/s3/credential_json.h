@@ -7,6 +7,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "millrace/base/time.h"
 
@@ -26,6 +28,10 @@ class CredentialJson {
   explicit CredentialJson(std::shared_ptr<aws_json_value> value) : value_(std::move(value)) {}
   std::shared_ptr<aws_json_value> value_;  // shares the document's life
 };
+
+/// The object with these members, in the place of those of the same name; the rest stays. `object` is one.
+[[nodiscard]] std::string with_texts(std::string_view object,
+                                     const std::vector<std::pair<std::string_view, std::string>>& members);
 
 /// "2026-01-31T12:00:00Z", also with an offset ("+00:00") or "UTC" at the end, as some programs write it.
 [[nodiscard]] std::optional<UnixMicros> credential_time(std::string_view text);

@@ -2,31 +2,20 @@
 #include "store/s3/sso_source.h"
 
 #include <fmt/format.h>
-#include <openssl/evp.h>
 
-#include <array>
-#include <fstream>
-#include <iterator>
 #include <utility>
 
 #include "millrace/base/printable.h"
 #include "store/s3/credential_json.h"
 #include "store/s3/endpoint.h"
 #include "store/s3/profile_files.h"
+#include "store/s3/sso_token.h"
 #include "store/s3/text_question.h"
 #include "store/s3/uri_encoding.h"
 
 namespace millrace::s3 {
 
 namespace {
-
-std::string sha1_hex(std::string_view bytes) {
-  std::array<unsigned char, 20> digest{};
-  EVP_Digest(bytes.data(), bytes.size(), digest.data(), nullptr, EVP_sha1(), nullptr);
-  std::string text;
-  for (const unsigned char byte : digest) text += fmt::format("{:02x}", byte);
-  return text;
-}
 
 std::unexpected<Error> refuse(std::string why) { return fail(Error::fatal(ErrorCode::credentials, std::move(why))); }
 
@@ -61,13 +50,40 @@ Result<Credentials> parse_keys(const TextAnswer& answer, const SsoRole& role) {
   return found;
 }
 
-class SsoSource final : public CredentialSource {
+// A token with less time left is renewed, where that can be done without a person.
+constexpr UnixMicros kRenewAhead = 300 * UnixMicros{1'000'000};
+
+class SsoSource final : public CredentialSource, public std::enable_shared_from_this<SsoSource> {
  public:
-  SsoSource(SsoRole role, CredentialContext context) : role_(std::move(role)), context_(std::move(context)) {}
+  SsoSource(SsoRole role, CredentialContext context)
+      : role_(std::move(role)),
+        context_(std::move(context)),
+        login_(fmt::format("run `aws sso login --profile {}`", printable(role_.profile, 80))) {}
 
   void fetch(Done done) override {
-    auto token = read_token();
+    auto token = read_sso_token(role_.cache_key, context_.environment, login_);
     if (!token) return done(fail(std::move(token).error()));
+    const bool ends_soon = token->expires - kRenewAhead <= context_.clock->unix_micros();
+    if (!ends_soon || !token->renewable()) return ask_keys(*token, std::move(done));
+    auto question = renewal_question(*token, role_.region, context_);
+    if (!question) return done(fail(std::move(question).error().prefixed("single sign-on cannot be asked: ")));
+    ask(*context_.loop, *std::move(question),
+        [self = shared_from_this(), token = *std::move(token),
+         done = std::move(done)](Result<TextAnswer> answer) mutable {
+          // A token that is good for some minutes yet serves while it cannot be renewed.
+          auto renewed = answer ? take_renewal(token, *answer, self->context_.clock->unix_micros()) : std::nullopt;
+          self->ask_keys(renewed ? *renewed : token, std::move(done));
+        });
+  }
+  [[nodiscard]] bool refreshable() const override { return true; }
+  [[nodiscard]] std::string tried() const override { return role_.provider; }
+
+ private:
+  void ask_keys(const SsoToken& token, Done done) {
+    if (token.expires <= context_.clock->unix_micros()) {
+      return done(refuse(fmt::format("the single sign-on token {} ended at {}{}; {}", shown_path(token.path),
+                                     token.shown_end, token.renewable() ? " and could not be renewed" : "", login_)));
+    }
     std::string url = context_.environment("AWS_ENDPOINT_URL_SSO");
     if (url.empty()) url = fmt::format("https://portal.sso.{}.amazonaws.com", role_.region);
     const auto endpoint =
@@ -77,38 +93,16 @@ class SsoSource final : public CredentialSource {
     question.url =
         fmt::format("{}/federation/credentials?{}", endpoint->to_string(),
                     encode_query(QueryPairs{{"account_id", role_.account_id}, {"role_name", role_.role_name}}));
-    question.headers = {{"Host", endpoint->host()}, {"x-amz-sso_bearer_token", *std::move(token)}};
+    question.headers = {{"Host", endpoint->host()}, {"x-amz-sso_bearer_token", token.access_token}};
     ask(*context_.loop, std::move(question), [role = role_, done = std::move(done)](Result<TextAnswer> answer) mutable {
       if (!answer) return done(fail(std::move(answer).error().prefixed("asking single sign-on: ")));
       done(parse_keys(*answer, role));
     });
   }
-  [[nodiscard]] bool refreshable() const override { return true; }
-  [[nodiscard]] std::string tried() const override { return role_.provider; }
-
- private:
-  [[nodiscard]] Result<std::string> read_token() const {
-    const std::string path =
-        fmt::format("{}/.aws/sso/cache/{}.json", context_.environment("HOME"), sha1_hex(role_.cache_key));
-    const std::string login = fmt::format("run `aws sso login --profile {}`", printable(role_.profile, 80));
-    std::ifstream file(path, std::ios::binary);
-    if (!file) return refuse(fmt::format("there is no single sign-on token {}; {}", shown_path(path), login));
-    const std::string bytes(std::istreambuf_iterator<char>(file), {});
-    const auto document = CredentialJson::parse(bytes);
-    std::string token = document ? document->text("accessToken") : std::string();
-    const auto expires = document ? credential_time(document->text("expiresAt")) : std::nullopt;
-    if (token.empty() || !expires || token.find_first_of("\r\n") != token.npos) {
-      return refuse(fmt::format("{} is no single sign-on token; {}", shown_path(path), login));
-    }
-    if (*expires <= context_.clock->unix_micros()) {
-      return refuse(fmt::format("the single sign-on token {} ended at {}; {}", shown_path(path),
-                                printable(document->text("expiresAt"), 40), login));
-    }
-    return token;
-  }
 
   const SsoRole role_;
   const CredentialContext context_;
+  const std::string login_;
 };
 
 }  // namespace
