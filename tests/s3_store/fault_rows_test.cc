@@ -141,6 +141,19 @@ TEST(S3StoreFaults, B03_NeverALoop) {
   EXPECT_LE(f.server->requests().size(), 2U);
 }
 
+TEST(S3StoreFaults, B03_ARedirectToTheSameRegionIsTheEndpointsMatter) {
+  Fixture f;
+  f.server->add_fault("times=every status=301 code=PermanentRedirect header='x-amz-bucket-region: us-east-1'");
+  const auto listed = f.store->list({});
+  ASSERT_FALSE(listed);
+  EXPECT_TRUE(listed.error().is_fatal());
+  for (const char* part :
+       {"signed for region 'us-east-1', and the server names the same one", "check store.endpoint"}) {
+    EXPECT_NE(listed.error().message().find(part), std::string::npos) << listed.error().message();
+  }
+  EXPECT_EQ(f.server->requests().size(), 1U) << "the same request would bring the same answer";
+}
+
 TEST(S3StoreFaults, B05_NoMoreRightsThanTheJobNeeds) {
   Fixture f({.allowed_prefix = "in/"});
   f.server->put_object("bucket", "in/a", "x");

@@ -187,6 +187,19 @@ TEST(S3StoreFaults, H03_AClockThatStaysWrongStopsWithTheMeasure) {
   EXPECT_LE(f.server->requests().size(), 2U);
 }
 
+TEST(S3StoreFaults, H03_AClockThatAgreesIsNotCalledWrong) {
+  Fixture f;
+  f.server->add_fault("times=every status=403 code=RequestTimeTooSkewed");
+  const auto listed = f.store->list({});
+  ASSERT_FALSE(listed);
+  EXPECT_TRUE(listed.error().is_fatal());
+  const std::string& message = listed.error().message();
+  EXPECT_NE(message.find("clock agrees with the answer's Date"), std::string::npos) << message;
+  EXPECT_EQ(message.find("clock is "), std::string::npos) << message;
+  EXPECT_EQ(message.find("set this machine's clock"), std::string::npos) << message;
+  EXPECT_LE(f.server->requests().size(), 2U);
+}
+
 TEST(S3StoreFaults, H05_ABodyIsSentAgainFromItsBeginning) {
   Fixture f({.region = "eu-west-1"});
   auto options = testing::options_for(*f.server);

@@ -54,10 +54,10 @@ constexpr CodeRow kCodes[] = {
     {"ExpiredTokenException", {kFatal, ErrorCode::credentials, "get new credentials"}},
     {"TokenRefreshRequired", {kFatal, ErrorCode::credentials, "get new credentials"}},
     {"InvalidToken", {kFatal, ErrorCode::credentials, "check the session token"}},
-    {"RequestTimeTooSkewed", {kFatal, ErrorCode::credentials, "set this machine's clock"}},
-    {"RequestExpired", {kFatal, ErrorCode::credentials, "set this machine's clock"}},
+    {"RequestTimeTooSkewed", {kFatal, ErrorCode::credentials, "compare this machine's clock with the server's"}},
+    {"RequestExpired", {kFatal, ErrorCode::credentials, "compare this machine's clock with the server's"}},
     {"AuthorizationHeaderMalformed", {kFatal, ErrorCode::credentials, "set store.region"}},
-    {"PermanentRedirect", {kFatal, ErrorCode::credentials, "set store.region, and store.endpoint if one is given"}},
+    {"PermanentRedirect", {kFatal, ErrorCode::credentials, "check store.endpoint, and store.region"}},
     {"TemporaryRedirect", {kRetry, ErrorCode::unavailable, ""}},
     // to be tried again
     {"SlowDown", {kRetry, ErrorCode::throttled, ""}},

@@ -20,6 +20,31 @@ constexpr std::string_view kHidden = "***";
 
 bool success(int status) { return status >= 200 && status < 300; }
 
+/// Why the server may find a request's time wrong. It allows a quarter of an hour, so a clock that is off by less than
+/// a minute is not the reason.
+std::string clock_text(std::optional<UnixMicros> servers, UnixMicros ours) {
+  if (!servers) return "this machine's clock may be off; the answer does not tell the server's";
+  const std::int64_t skew = (*servers - ours) / 1'000'000;
+  if (std::abs(skew) >= 60) {
+    return fmt::format("this machine's clock is {} s {} the server's", std::abs(skew),
+                       skew > 0 ? "behind" : "ahead of");
+  }
+  return "this machine's clock agrees with the answer's Date; something in between may hold requests back, or write "
+         "the "
+         "Date itself";
+}
+
+std::string region_text(const std::string& told, const std::string& signed_for) {
+  const std::string region = printable(told, 40);
+  if (told != signed_for) {
+    return fmt::format("the bucket is in region '{}' and the request was signed for '{}'", region, signed_for);
+  }
+  return fmt::format(
+      "the request was signed for region '{}', and the server names the same one, so it is the endpoint "
+      "that is not the bucket's",
+      region);
+}
+
 }  // namespace
 
 // One call on its way, and what has been tried for it. Each remedy is tried once.
@@ -209,12 +234,9 @@ Error S3Client::explain(const Call& call, const S3Failure& failure) const {
   const Remedy remedy = remedy_for(failure, call.request.method);
   std::string doing = call.request.doing;
   if (remedy == Remedy::other_region) {
-    doing += fmt::format(": the bucket is in region '{}' and the request was signed for '{}'",
-                         printable(failure.region, 40), call.signed_region);
-  } else if (remedy == Remedy::clock_offset && failure.date) {
-    const auto skew = (*failure.date - clock_.unix_micros()) / 1'000'000;
-    doing +=
-        fmt::format(": this machine's clock is {} s {} the server's", std::abs(skew), skew > 0 ? "behind" : "ahead of");
+    doing += ": " + region_text(failure.region, call.signed_region);
+  } else if (remedy == Remedy::clock_offset) {
+    doing += ": " + clock_text(failure.date, clock_.unix_micros());
   }
   Error error = error_of(failure, doing);
   if (call.request.method == HttpMethod::get && error.code() == ErrorCode::not_supported &&
