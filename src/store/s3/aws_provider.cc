@@ -2,6 +2,9 @@
 #include "store/s3/aws_provider.h"
 
 #include <aws/auth/credentials.h>
+#include <aws/common/task_scheduler.h>
+#include <aws/io/channel_bootstrap.h>
+#include <aws/io/event_loop.h>
 #include <aws/io/uri.h>
 #include <fmt/format.h>
 
@@ -22,9 +25,22 @@ aws_byte_cursor cursor(std::string_view text) {
 std::string text_of(aws_byte_cursor bytes) { return {reinterpret_cast<const char*>(bytes.ptr), bytes.len}; }
 
 using Handle = std::shared_ptr<aws_credentials_provider>;
+
+void release_now(aws_task* task, void* provider, aws_task_status /*status*/) {
+  aws_credentials_provider_release(static_cast<aws_credentials_provider*>(provider));
+  aws_mem_release(aws_library(), task);
+}
+
+// On the library's own thread, which may still be about to leave the provider whose answer it has just given.
+void release_there(aws_credentials_provider* provider) {
+  auto* task = static_cast<aws_task*>(aws_mem_calloc(aws_library(), 1, sizeof(aws_task)));
+  aws_task_init(task, release_now, provider, "millrace_release");
+  aws_event_loop_schedule_task_now(aws_event_loop_group_get_next_loop(aws_network().bootstrap->event_loop_group), task);
+}
+
 Handle owned(aws_credentials_provider* provider) {
   if (provider == nullptr) return nullptr;
-  return {provider, [](aws_credentials_provider* last) { aws_credentials_provider_release(last); }};
+  return {provider, release_there};
 }
 
 class AwsProvider final : public CredentialSource {
