@@ -43,6 +43,7 @@ struct ValidateArguments {
 struct StatusArguments {
   InputArguments input;
   bool json = false;
+  bool drift = false;
 };
 
 enum class DescribeFormat { text, markdown, json_schema };

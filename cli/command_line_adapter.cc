@@ -190,6 +190,9 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments) {
   CLI::App* status_app = add_command("status");
   add_input(*status_app, status.input);
   choice(*status_app, "--format", words.status_format, {"text", "json"}, "How it is printed")->group("Output");
+  status_app
+      ->add_flag("--drift", status.drift, "List again, and print what has changed since the first run as JSON lines")
+      ->group("Output");
   CLI::App* describe_app = add_command("describe");
   describe_app->add_option("COMPONENT", describe.component, "What to describe; without it, everything there is")
       ->type_name("")

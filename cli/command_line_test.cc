@@ -56,6 +56,10 @@ TEST(CommandLine, TheOtherCommands) {
   const CommandLine json = parse_command_line({"status", "a.yaml", "--format", "json"});
   ASSERT_NE(std::get_if<StatusArguments>(&json), nullptr);
   EXPECT_TRUE(std::get<StatusArguments>(json).json);
+  EXPECT_FALSE(std::get<StatusArguments>(json).drift);
+  const CommandLine drift = parse_command_line({"status", "a.yaml", "--drift"});
+  ASSERT_NE(std::get_if<StatusArguments>(&drift), nullptr);
+  EXPECT_TRUE(std::get<StatusArguments>(drift).drift);
   const CommandLine schema = parse_command_line({"describe", "s3-source", "--format", "json-schema"});
   ASSERT_NE(std::get_if<DescribeArguments>(&schema), nullptr);
   EXPECT_EQ(std::get<DescribeArguments>(schema).component, "s3-source");

@@ -38,6 +38,23 @@ int validate(const ValidateArguments& arguments, const Registry& registry) {
   return code;
 }
 
+namespace {
+
+/// A line of JSON for each change, as they are found.
+int drift(const PipelineConfig& config, const BuildContext& context) {
+  if (!config.source->drift) {
+    return report(Error::fatal(ErrorCode::not_supported,
+                               fmt::format("the source {} cannot tell what has changed", config.source->name)));
+  }
+  const auto told = config.source->drift(config.source_section, context, [](std::string_view line) -> Result<void> {
+    if (print(line)) return {};
+    return fail(Error::fatal(ErrorCode::io, "standard output took no more"));
+  });
+  return told ? kExitCompleted : report(told.error());
+}
+
+}  // namespace
+
 int status(const StatusArguments& arguments, const Registry& registry) {
   const auto loaded = load_config(arguments.input);
   if (!loaded) return report(loaded.error());
@@ -50,6 +67,7 @@ int status(const StatusArguments& arguments, const Registry& registry) {
   BuildContext context;
   context.pipeline = config->pipeline.name;
   context.threads = config->pipeline.threads;
+  if (arguments.drift) return drift(*config, context);
   auto text = config->source->status(config->source_section, context, arguments.json);
   if (!text) return report(text.error());
   if (!text->ends_with('\n')) *text += '\n';

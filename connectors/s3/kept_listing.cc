@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "connectors/s3/rolling_hash.h"
 #include "millrace/base/printable.h"
 
@@ -36,35 +38,57 @@ Result<ListingRecord> KeptListing::write(const Listing& listing) {
 }
 
 Result<ListingDifference> KeptListing::changes(const ListingRecord& record, const Listing& now) {
-  const auto unusable = [&](std::string_view why) {
-    return fail(
-        Error::fatal(ErrorCode::manifest,
-                     fmt::format("the kept listing {} {}, so which objects changed cannot be told; the position "
-                                 "in the manifest is checked without it",
-                                 url_of(record), why)));
-  };
+  ListingDifference difference;
+  MILLRACE_TRY(each_change(record, now, [&](ObjectChange change) -> Result<void> {
+    difference.add(std::move(change));
+    return {};
+  }));
+  return difference;
+}
+
+Result<void> KeptListing::each_change(const ListingRecord& record, const Listing& now,
+                                      const std::function<Result<void>(ObjectChange)>& tell) {
+  MILLRACE_ASSIGN(const std::string packed, read(record));
+  bool told = true;
+  auto done = s3_source::each_change(packed, now, [&](ObjectChange change) {
+    auto result = tell(std::move(change));
+    told = result.has_value();
+    return result;
+  });
+  if (done || !told) return done;
+  return fail(unusable(record, fmt::format("cannot be understood ({})", done.error().message())));
+}
+
+/// The bytes that `record` names, and no others.
+Result<std::string> KeptListing::read(const ListingRecord& record) {
   auto got = store_->get(std::string(folder_of(manifest_key_)) + record.name, record.bytes,
                          long_enough(timeout_, record.bytes));
   if (!got) {
     switch (got.error().code()) {
       case ErrorCode::not_found:
-        return unusable("is gone");
+        return fail(unusable(record, "is gone"));
       case ErrorCode::too_large:
-        return unusable(
-            fmt::format("has more than the {} bytes that were written: it is not this backfill's", record.bytes));
+        return fail(unusable(record, fmt::format("has more than the {} bytes that were written: it is not this "
+                                                 "backfill's",
+                                                 record.bytes)));
       default:
-        return unusable(fmt::format("cannot be read ({})", got.error().message()));
+        return fail(unusable(record, fmt::format("cannot be read ({})", got.error().message())));
     }
   }
   const std::uint64_t hash = hash_bytes(got->bytes);
   if (got->bytes.size() != record.bytes || hash != record.hash) {
-    return unusable(
-        fmt::format("is damaged or not this backfill's ({} bytes with hash {}, and {} with {} were written)",
-                    got->bytes.size(), to_hex(hash), record.bytes, to_hex(record.hash)));
+    return fail(unusable(record, fmt::format("is damaged or not this backfill's ({} bytes with hash {}, and {} with {} "
+                                             "were written)",
+                                             got->bytes.size(), to_hex(hash), record.bytes, to_hex(record.hash))));
   }
-  auto difference = changes_since(got->bytes, now);
-  if (!difference) return unusable(fmt::format("cannot be understood ({})", difference.error().message()));
-  return difference;
+  return std::move(got->bytes);
+}
+
+Error KeptListing::unusable(const ListingRecord& record, std::string_view why) const {
+  return Error::fatal(ErrorCode::manifest,
+                      fmt::format("the kept listing {} {}, so which objects changed cannot be told; the position "
+                                  "in the manifest is checked without it",
+                                  url_of(record), why));
 }
 
 std::string KeptListing::url_of(const ListingRecord& record) const {

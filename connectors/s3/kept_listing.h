@@ -3,6 +3,7 @@
 // object by object. An aid: without it positions are checked all the same. Blocks; one thread at a time.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -28,8 +29,13 @@ class KeptListing {
   /// What has changed since it was written. Fails (manifest) when what `record` names is missing, damaged or somebody
   /// else's.
   [[nodiscard]] Result<ListingDifference> changes(const ListingRecord& record, const Listing& now);
+  /// The same, change by change. Fails with what `tell` fails with, too.
+  [[nodiscard]] Result<void> each_change(const ListingRecord& record, const Listing& now,
+                                         const std::function<Result<void>(ObjectChange)>& tell);
 
  private:
+  [[nodiscard]] Result<std::string> read(const ListingRecord& record);
+  [[nodiscard]] Error unusable(const ListingRecord& record, std::string_view why) const;
   [[nodiscard]] std::string url_of(const ListingRecord& record) const;
 
   const std::shared_ptr<ObjectStore> store_;

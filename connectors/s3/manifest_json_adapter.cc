@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "connectors/s3/base64.h"
+#include "connectors/s3/bytes_json.h"
 #include "connectors/s3/manifest.h"
 #include "connectors/s3/options.h"
 #include "connectors/s3/rolling_hash.h"
@@ -289,21 +290,6 @@ bool nested_too_deep(std::string_view json) {
     }
   }
   return false;
-}
-
-bool is_utf8(std::string_view bytes) {
-  // dump() is strict about UTF-8, and says so by an exception.
-  try {
-    (void)Json(bytes).dump();
-    return true;
-  } catch (const Json::exception&) {
-    return false;
-  }
-}
-
-Json bytes_json(const std::string& bytes) {
-  if (is_utf8(bytes)) return bytes;
-  return Json{{"base64", to_base64(bytes)}};
 }
 
 Json byte_strings_json(const std::vector<std::string>& items) {

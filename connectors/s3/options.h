@@ -35,6 +35,11 @@ struct Settings {
   std::string name;  ///< of the records' origin
   RetryPolicy retry;
   FramerFactory framer = nullptr;
+
+  /// The person gave the source's store options, and none for the manifest in another bucket.
+  [[nodiscard]] bool store_unset() const {
+    return !one_store && checkpoint_url.scheme == "s3" && checkpoint_store.empty() && !store.empty();
+  }
 };
 
 /// Where a key of the section stands: "file:line:col", or empty.

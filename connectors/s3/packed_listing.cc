@@ -16,6 +16,8 @@ namespace millrace::s3_source {
 namespace {
 
 constexpr std::size_t kBlock = std::size_t{128} << 10U;
+// In front of the objects; another version of this file would have another one.
+constexpr std::string_view kMagic = "MRLIST2\n";
 // No store has longer ones; keeps damaged lengths from asking for memory.
 constexpr std::size_t kLongestField = std::size_t{1} << 20U;
 
@@ -29,6 +31,14 @@ class Unpacker {
   explicit Unpacker(std::string_view packed)
       : packed_(packed), decompressor_(make_decompressor(Codec::zstd, DecompressorOptions{})) {}
 
+  Result<void> begin() {
+    MILLRACE_ASSIGN(const bool there, want(kMagic.size()));
+    if (!there || !std::string_view(plain_).substr(at_).starts_with(kMagic)) {
+      return fail(damaged("it does not begin like one that this program writes"));
+    }
+    at_ += kMagic.size();
+    return {};
+  }
   /// Goes to the next object; false behind the last one.
   Result<bool> next() {
     MILLRACE_ASSIGN(const bool more, want(4));
@@ -39,19 +49,23 @@ class Unpacker {
     at_ += 4 + key_size;
     MILLRACE_ASSIGN(const std::size_t etag_size, length());
     at_ = begin;
-    MILLRACE_TRY(need(4 + key_size + 4 + etag_size + 8));
+    MILLRACE_TRY(need(4 + key_size + 4 + etag_size + 8 + 8));
     key = std::string_view(plain_).substr(at_ + 4, key_size);
     etag = std::string_view(plain_).substr(at_ + 4 + key_size + 4, etag_size);
     at_ += 4 + key_size + 4 + etag_size;
     size = number(8);
     at_ += 8;
+    last_modified = static_cast<UnixMicros>(number(8));
+    at_ += 8;
     return true;
   }
+  [[nodiscard]] ObjectVersion version() const { return {std::string(etag), size, last_modified}; }
 
   // Until the next call of next().
   std::string_view key;
   std::string_view etag;
   std::uint64_t size = 0;
+  UnixMicros last_modified = kNoTimestamp;
 
  private:
   /// True when so many plain bytes stand at at_.
@@ -98,18 +112,34 @@ class Unpacker {
   bool ended_ = false;
 };
 
-void count(ListingDifference::Kind& kind, std::string_view key) {
-  if (kind.count++ < ListingDifference::kNamed) kind.first.emplace_back(key);
+ObjectVersion version_of(const ListedObject& object) {
+  return {std::string(object.etag), object.size, object.last_modified};
+}
+
+std::string text_of(const ObjectVersion& version) {
+  std::string text = fmt::format("{} bytes", version.size);
+  if (!version.etag.empty()) text += ", ETag " + printable(version.etag, 200);
+  if (version.last_modified != kNoTimestamp) text += ", of " + to_rfc3339(version.last_modified);
+  return text;
+}
+
+std::string text_of(const ObjectChange& change) {
+  const std::string key = printable(change.key, 1024);
+  if (change.kind() != ObjectChange::Kind::changed) {
+    return fmt::format("'{}' ({})", key, text_of(change.was ? *change.was : *change.is));
+  }
+  return fmt::format("'{}' (was {}; is {})", key, text_of(*change.was), text_of(*change.is));
 }
 
 }  // namespace
 
 std::string pack(const Listing& listing) {
   ZstdFrame frame;
-  std::string block;
+  std::string block(kMagic);
   for (std::size_t i = 0; i < listing.size(); ++i) {
     const ListedObject object = listing[i];
     append_fields(block, object.key, object.etag, object.size);
+    put_little_endian(block, static_cast<std::uint64_t>(object.last_modified), 8);
     if (block.size() < kBlock) continue;
     frame.write(block);
     block.clear();
@@ -118,9 +148,13 @@ std::string pack(const Listing& listing) {
   return frame.finish();
 }
 
-Result<ListingDifference> changes_since(std::string_view packed, const Listing& now) {
-  ListingDifference difference;
+Result<void> each_change(std::string_view packed, const Listing& now,
+                         const std::function<Result<void>(ObjectChange)>& tell) {
   Unpacker then(packed);
+  MILLRACE_TRY(then.begin());
+  const auto added = [&](const ListedObject& object) {
+    return tell({std::string(object.key), std::nullopt, version_of(object)});
+  };
   std::string before;  // the key unpacked last
   std::size_t at = 0;
   for (bool first = true;; first = false) {
@@ -128,30 +162,39 @@ Result<ListingDifference> changes_since(std::string_view packed, const Listing& 
     if (!more) break;
     if (!first && then.key <= before) return fail(damaged("its keys do not rise"));
     before = then.key;
-    for (; at < now.size() && now[at].key < then.key; ++at) count(difference.added, now[at].key);
+    for (; at < now.size() && now[at].key < then.key; ++at) MILLRACE_TRY(added(now[at]));
     if (at == now.size() || now[at].key != then.key) {
-      count(difference.removed, then.key);
+      MILLRACE_TRY(tell({before, then.version(), std::nullopt}));
       continue;
     }
     const ListedObject object = now[at++];
-    if (object.etag != then.etag || object.size != then.size) count(difference.overwritten, then.key);
+    if (object.etag != then.etag || object.size != then.size) {
+      MILLRACE_TRY(tell({before, then.version(), version_of(object)}));
+    }
   }
-  for (; at < now.size(); ++at) count(difference.added, now[at].key);
-  return difference;
+  for (; at < now.size(); ++at) MILLRACE_TRY(added(now[at]));
+  return {};
+}
+
+void ListingDifference::add(ObjectChange change) {
+  Kind& kind = change.kind() == ObjectChange::Kind::added     ? added
+               : change.kind() == ObjectChange::Kind::removed ? removed
+                                                              : changed;
+  if (kind.count++ < kNamed) kind.first.push_back(std::move(change));
 }
 
 std::string ListingDifference::describe() const {
   std::string text;
   const auto tell = [&text](const Kind& kind, std::string_view what) {
     if (kind.count == 0) return;
-    std::string names;
-    for (const std::string& key : kind.first) names += fmt::format("{}'{}'", names.empty() ? "" : ", ", printable(key));
-    if (kind.count > kind.first.size()) names += ", ...";
-    text += fmt::format("{}{} {} ({})", text.empty() ? "" : ", ", kind.count, what, names);
+    std::string named;
+    for (const ObjectChange& change : kind.first) named += (named.empty() ? "" : ", ") + text_of(change);
+    if (kind.count > kind.first.size()) named += ", ...";
+    text += fmt::format("{}{} {} ({})", text.empty() ? "" : ", ", kind.count, what, named);
   };
   tell(added, "added");
   tell(removed, "removed");
-  tell(overwritten, "overwritten");
+  tell(changed, "changed");
   return text.empty() ? "no object has changed" : text;
 }
 

@@ -14,6 +14,8 @@ namespace {
 // Saves of a living owner are seconds apart; one that crosses every claim is at fault itself.
 constexpr int kMostCrossings = 5;
 
+constexpr std::string_view kWholeReport = "millrace status FILE --drift";
+
 }  // namespace
 
 bool all_complete(const std::vector<Position>& positions, const Listing& listing) {
@@ -203,8 +205,9 @@ Result<Prepared> Preparation::deal(std::shared_ptr<const Listing> listing, std::
       Error error = std::move(resume).error().prefixed(fmt::format("manifest {}: ", parts_.file->options().url));
       if (error.code() != ErrorCode::drift) return fail(std::move(error));
       const auto changes = changes_of(*manifest, *listing);
-      return fail(
-          std::move(error).with("since the first run", changes ? changes->describe() : changes.error().message()));
+      return fail(std::move(error)
+                      .with("since the first run", changes ? changes->describe() : changes.error().message())
+                      .with("all of them", std::string(kWholeReport)));
     }
     prepared.resume = *std::move(resume);
     prepared.manifest = *std::move(manifest);
@@ -213,7 +216,8 @@ Result<Prepared> Preparation::deal(std::shared_ptr<const Listing> listing, std::
       const auto changes = changes_of(prepared.manifest, *listing);
       parts_.log.warn("the listing changed behind every committed position; going on with what is there now",
                       {{"change", prepared.resume.listing_change},
-                       {"since_the_first_run", changes ? changes->describe() : changes.error().message()}});
+                       {"since_the_first_run", changes ? changes->describe() : changes.error().message()},
+                       {"all_of_them", std::string(kWholeReport)}});
       if (!changes) prepared.manifest.kept_listing = {};  // of no use: it is kept anew
     }
     prepared.nothing_left =

@@ -5,13 +5,10 @@
 #include <xxhash.h>
 
 namespace millrace::s3_source {
-namespace {
 
 void put_little_endian(std::string& out, std::uint64_t number, int bytes) {
   for (int i = 0; i < bytes; ++i) out.push_back(static_cast<char>((number >> (8 * i)) & 0xFFU));
 }
-
-}  // namespace
 
 void append_fields(std::string& out, std::string_view key, std::string_view etag, std::uint64_t size) {
   put_little_endian(out, key.size(), 4);

@@ -20,6 +20,7 @@ class RollingHash {
   std::string fields_;  // scratch, reused
 };
 
+void put_little_endian(std::string& out, std::uint64_t number, int bytes);
 /// What an object adds to the hash, and to a packed listing: lengths, key, ETag and size, as docs/formats/manifest.md
 /// has them.
 void append_fields(std::string& out, std::string_view key, std::string_view etag, std::uint64_t size);

@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "connectors/s3/inspection.h"
 #include "connectors/s3/lane.h"
 #include "connectors/s3/process.h"
 #include "connectors/s3/status.h"
@@ -16,12 +17,6 @@ namespace {
 /// What a key is put behind so that people can find the object.
 std::string base_of(const StoreUrl& url) {
   return url.scheme == "file" ? "file:///" : fmt::format("{}://{}/", url.scheme, url.bucket);
-}
-
-/// The person gave the source's store options, and none for the manifest in another bucket.
-bool store_unset(const Settings& settings) {
-  return !settings.one_store && settings.checkpoint_url.scheme == "s3" && settings.checkpoint_store.empty() &&
-         !settings.store.empty();
 }
 
 }  // namespace
@@ -48,7 +43,7 @@ Result<void> BackfillSource::open(SourceContext context) {
                              .timeout = settings_.given.checkpoint.timeout,
                              .owner_timeout = settings_.given.checkpoint.owner_timeout,
                              .retry = settings_.retry,
-                             .store_unset = store_unset(settings_),
+                             .store_unset = settings_.store_unset(),
                              .reset = flags_.reset,
                              .expect_resume = flags_.expect_resume,
                              .take_over = flags_.take_over};
@@ -278,33 +273,6 @@ std::string BackfillSource::committed_summary() const {
 }  // namespace millrace::s3_source
 
 namespace millrace {
-namespace {
-
-/// Reads the manifest that a configuration names, and nothing else.
-Result<std::string> read_status(const ConfigSection& section, const BuildContext& context, bool json) {
-  MILLRACE_ASSIGN(S3SourceOptions options, S3Source::schema().parse(section));
-  MILLRACE_ASSIGN(const s3_source::Settings settings, s3_source::settle(std::move(options)));
-  MILLRACE_ASSIGN(auto store, open_store(settings.checkpoint_url, settings.checkpoint_store,
-                                         StoreContext{context.clock, context.random, context.log}));
-  s3_source::StopSignal stop;
-  const std::string url = settings.checkpoint_url.to_string();
-  s3_source::ManifestFile file(std::move(store),
-                               {.key = settings.checkpoint_url.key,
-                                .url = url,
-                                .timeout = settings.given.checkpoint.timeout,
-                                .retry = settings.retry,
-                                .store_unset = s3_source::store_unset(settings)},
-                               {}, *context.clock, *context.random, context.log, stop);
-  MILLRACE_ASSIGN(const auto manifest, file.load());
-  if (!manifest) {
-    return json ? std::string("{\"manifest\":null}") : fmt::format("no manifest at {}: nothing was run yet\n", url);
-  }
-  const UnixMicros now = context.clock->unix_micros();
-  return json ? s3_source::status_json(*manifest, url, now) + "\n" : s3_source::status_text(*manifest, url, now);
-}
-
-}  // namespace
-
 Result<std::unique_ptr<Source>> S3Source::make(const ConfigSection& section, const BuildContext& context) {
   MILLRACE_ASSIGN(S3SourceOptions options, schema().parse(section));
   return make(std::move(options), context);
@@ -325,7 +293,8 @@ SourceKind S3Source::kind() {
     return {};
   };
   kind.make = [](const ConfigSection& section, const BuildContext& context) { return make(section, context); };
-  kind.status = read_status;
+  kind.status = s3_source::read_status;
+  kind.drift = s3_source::report_drift;
   return kind;
 }
 

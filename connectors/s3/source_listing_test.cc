@@ -81,8 +81,12 @@ TEST_F(ListingBeside, TellsWhichObjectsDriftedBelowAPosition) {
   memory->set(key(0), "{\"another\":1}\n");
   memory->set("in/o0005.ndjson", "{}\n");
   memory->erase(key(3));
-  EXPECT_THAT(resumed(), HasSubstr("since the first run=1 added ('in/o0005.ndjson'), 1 removed ('in/o003.ndjson'), "
-                                   "1 overwritten ('in/o000.ndjson')"));
+  const std::string told = resumed();
+  EXPECT_THAT(told, HasSubstr("since the first run=1 added ('in/o0005.ndjson' (3 bytes, ETag "));
+  EXPECT_THAT(told, HasSubstr("), 1 removed ('in/o003.ndjson' ("));
+  EXPECT_THAT(told, HasSubstr("), 1 changed ('in/o000.ndjson' (was 42 bytes, ETag "));
+  EXPECT_THAT(told, HasSubstr("; is 14 bytes, ETag "));
+  EXPECT_THAT(told, HasSubstr("all of them=millrace status FILE --drift"));
 }
 
 TEST_F(ListingBeside, TellsWhatChangedBehindEveryPositionAndStaysTheFirst) {
@@ -90,7 +94,7 @@ TEST_F(ListingBeside, TellsWhatChangedBehindEveryPositionAndStaysTheFirst) {
   const std::string kept = memory->contents().at(kListing);
   memory->set("in/z.ndjson", "{}\n");
   EXPECT_EQ(resumed(), "succeeded");
-  EXPECT_EQ(log->count("since_the_first_run=1 added ('in/z.ndjson')"), 1U) << log->all();
+  EXPECT_EQ(log->count("since_the_first_run=1 added ('in/z.ndjson' (3 bytes, ETag "), 1U) << log->all();
   EXPECT_EQ(memory->contents().at(kListing), kept);
 }
 

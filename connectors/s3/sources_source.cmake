@@ -8,6 +8,7 @@ list(APPEND S3_SOURCES
   fetch_lane.cc
   fetch_loop.cc
   identity.cc
+  inspection.cc
   kept_listing.cc
   key_filter.cc
   lane.cc

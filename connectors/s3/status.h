@@ -5,6 +5,7 @@
 #include <string>
 
 #include "connectors/s3/manifest.h"
+#include "connectors/s3/packed_listing.h"
 #include "millrace/base/time.h"
 
 namespace millrace::s3_source {
@@ -24,6 +25,10 @@ struct LaneStatus {
 [[nodiscard]] std::string status_text(const Manifest& manifest, const std::string& manifest_url, UnixMicros now);
 /// One JSON document.
 [[nodiscard]] std::string status_json(const Manifest& manifest, const std::string& manifest_url, UnixMicros now);
+/// One line of JSON, with its end, for one object of a drift report; docs/formats/manifest.md has its fields.
+[[nodiscard]] std::string change_json(const ObjectChange& change);
+/// The last line of a drift report.
+[[nodiscard]] std::string change_total_json(const ListingDifference& difference, const std::string& manifest_url);
 /// One line for the end of a run: what is committed and how to go on.
 [[nodiscard]] std::string committed_summary(const Manifest& manifest, const std::string& manifest_url);
 

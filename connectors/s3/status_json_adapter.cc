@@ -1,13 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <nlohmann/json.hpp>
 
+#include "connectors/s3/bytes_json.h"
 #include "connectors/s3/status.h"
 #include "millrace/base/printable.h"
 
 namespace millrace::s3_source {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json version_json(const ObjectVersion& version) {
+  Json json{{"etag", bytes_json(version.etag)}, {"size", version.size}};
+  if (version.last_modified != kNoTimestamp) json["modified"] = to_rfc3339(version.last_modified, 6);
+  return json;
+}
+
+std::string_view name_of(ObjectChange::Kind kind) {
+  return kind == ObjectChange::Kind::added ? "added" : kind == ObjectChange::Kind::removed ? "removed" : "changed";
+}
+
+}  // namespace
+
+std::string change_json(const ObjectChange& change) {
+  Json json{{"change", name_of(change.kind())}, {"key", bytes_json(change.key)}};
+  if (change.was) json["was"] = version_json(*change.was);
+  if (change.is) json["is"] = version_json(*change.is);
+  return json.dump() + "\n";
+}
+
+std::string change_total_json(const ListingDifference& difference, const std::string& manifest_url) {
+  const Json total{{"manifest", printable(manifest_url)},
+                   {"added", difference.added.count},
+                   {"removed", difference.removed.count},
+                   {"changed", difference.changed.count}};
+  return Json{{"total", total}}.dump() + "\n";
+}
 
 std::string status_json(const Manifest& manifest, const std::string& manifest_url, UnixMicros now) {
-  using Json = nlohmann::ordered_json;
   Json lanes = Json::array();
   for (std::uint64_t lane = 0; lane < manifest.lanes; ++lane) {
     const LaneStatus status = lane_status(manifest, lane);

@@ -60,6 +60,24 @@ TEST(Status, JsonIsOneDocument) {
   EXPECT_EQ(json.find('\n'), std::string::npos);
 }
 
+TEST(Status, AChangeIsALineOfJson) {
+  EXPECT_EQ(
+      change_json({"in/a", ObjectVersion{"\"1\"", 10, 1'000'000}, ObjectVersion{"\"2\"", 12, 2'500'000}}),
+      R"({"change":"changed","key":"in/a","was":{"etag":"\"1\"","size":10,"modified":"1970-01-01T00:00:01.000000Z"},)"
+      R"("is":{"etag":"\"2\"","size":12,"modified":"1970-01-01T00:00:02.500000Z"}})"
+      "\n");
+  EXPECT_EQ(change_json({"in/\xFF", std::nullopt, ObjectVersion{"", 1}}),
+            "{\"change\":\"added\",\"key\":{\"base64\":\"aW4v/w==\"},\"is\":{\"etag\":\"\",\"size\":1}}\n");
+  EXPECT_EQ(change_json({"in/\n", ObjectVersion{"e", 1}, std::nullopt}),
+            "{\"change\":\"removed\",\"key\":\"in/\\n\",\"was\":{\"etag\":\"e\",\"size\":1}}\n");
+  ListingDifference difference;
+  difference.add({"a", std::nullopt, ObjectVersion{}});
+  difference.add({"b", std::nullopt, ObjectVersion{}});
+  difference.add({"c", ObjectVersion{}, std::nullopt});
+  EXPECT_EQ(change_total_json(difference, "u"),
+            "{\"total\":{\"manifest\":\"u\",\"added\":2,\"removed\":1,\"changed\":0}}\n");
+}
+
 TEST(Status, TheSummarySaysHowToGoOn) {
   Manifest m = half_done();
   EXPECT_EQ(committed_summary(m, "u"), "2 of 6 objects committed in u; run again to go on from there");

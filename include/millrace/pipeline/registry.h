@@ -39,6 +39,11 @@ struct SourceKind {
   /// For `millrace status`: reads the kept position and renders it for people; json asks for one JSON document. Null:
   /// nothing kept.
   std::function<Result<std::string>(const ConfigSection&, const BuildContext&, bool json)> status;
+  /// For `millrace status --drift`: gives `write` a line of JSON for each part of the input that has changed since the
+  /// first run, and a last one with the counts. Null: the source cannot tell.
+  std::function<Result<void>(const ConfigSection&, const BuildContext&,
+                             const std::function<Result<void>(std::string_view)>& write)>
+      drift;
 };
 struct SinkKind {
   std::string name;

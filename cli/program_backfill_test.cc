@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// Goal: what one asks about a backfill from outside, and what several processes do on one prefix. Method: the built
+// program over files; the expected objects and records are those that were written there.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "cli/program_run.h"
+
+namespace millrace::cli_test {
+namespace {
+
+using ::testing::HasSubstr;
+using Json = nlohmann::json;
+
+struct Backfill : ::testing::Test {
+  [[nodiscard]] std::string pipeline(const std::string& source_more = "") const {
+    return folder.write("p.yaml",
+                        fmt::format("pipeline: {{name: copy}}\n"
+                                    "source:\n"
+                                    "  s3:\n"
+                                    "    url: {}\n"
+                                    "    lanes: 2\n"
+                                    "    checkpoint: {{url: {}}}\n"
+                                    "{}"
+                                    "sink:\n"
+                                    "  s3: {{url: {}, output_format: raw, delimiter: \"\\n\"}}\n",
+                                    folder.url("in/"), folder.url("ck/m.json"), source_more, folder.url("out/")));
+  }
+  static std::vector<Json> json_lines(const std::string& text) {
+    std::vector<Json> all;
+    std::istringstream stream(text);
+    for (std::string line; std::getline(stream, line);) {
+      all.push_back(Json::parse(line, nullptr, false));
+      EXPECT_FALSE(all.back().is_discarded()) << line;
+    }
+    return all;
+  }
+  ScratchFolder folder;
+};
+
+TEST_F(Backfill, DriftIsReportedObjectByObject) {
+  for (const char* name : {"a", "b", "c"}) folder.write(fmt::format("in/{}.ndjson", name), "1\n2\n");
+  const std::string file = pipeline();
+  const Ended none = millrace({"status", file, "--drift"});
+  EXPECT_EQ(none.code, 1);
+  EXPECT_THAT(none.err, HasSubstr("there is no manifest"));
+  ASSERT_EQ(millrace({"run", file}).code, 0);
+  const std::map<std::string, std::string> before = folder.files("ck");
+
+  const Ended same = millrace({"status", file, "--drift"});
+  EXPECT_EQ(same.code, 0) << same.err;
+  const Json total{{"manifest", folder.url("ck/m.json")}, {"added", 0}, {"removed", 0}, {"changed", 0}};
+  const auto nothing = json_lines(same.out);
+  ASSERT_EQ(nothing.size(), 1U);
+  EXPECT_EQ(nothing[0]["total"], total);
+
+  folder.write("in/a.ndjson", "1\n2\n3\n");
+  std::filesystem::remove(folder.path() / "in/b.ndjson");
+  folder.write("in/d.ndjson", "4\n");
+  const Ended run = millrace({"run", file});
+  EXPECT_EQ(run.code, 1) << run.err;
+  for (const char* part :
+       {"1 added ('", "in/d.ndjson' (2 bytes", "1 removed ('", "in/b.ndjson' (4 bytes", "1 changed ('",
+        "in/a.ndjson' (was 4 bytes", "; is 6 bytes", "millrace status FILE --drift"}) {
+    EXPECT_THAT(run.err, HasSubstr(part));
+  }
+
+  const Ended told = millrace({"status", file, "--drift"});
+  EXPECT_EQ(told.code, 0) << told.err;
+  const auto lines = json_lines(told.out);
+  ASSERT_EQ(lines.size(), 4U) << told.out;
+  EXPECT_EQ(lines[0]["change"], "changed");
+  EXPECT_THAT(lines[0]["key"].get<std::string>(), ::testing::EndsWith("in/a.ndjson"));
+  EXPECT_EQ(lines[0]["was"]["size"], 4);
+  EXPECT_EQ(lines[0]["is"]["size"], 6);
+  EXPECT_NE(lines[0]["was"]["etag"], lines[0]["is"]["etag"]);
+  EXPECT_TRUE(lines[0]["was"]["modified"].is_string() && lines[0]["is"]["modified"].is_string());
+  EXPECT_EQ(lines[1]["change"], "removed");
+  EXPECT_FALSE(lines[1].contains("is"));
+  EXPECT_EQ(lines[2]["change"], "added");
+  EXPECT_FALSE(lines[2].contains("was"));
+  EXPECT_EQ(lines[3]["total"]["added"], 1);
+  EXPECT_EQ(lines[3]["total"]["removed"], 1);
+  EXPECT_EQ(lines[3]["total"]["changed"], 1);
+  EXPECT_EQ(folder.files("ck"), before) << "neither of them wrote anything";
+}
+
+}  // namespace
+}  // namespace millrace::cli_test
