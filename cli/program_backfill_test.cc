@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -89,6 +90,64 @@ TEST_F(Backfill, DriftIsReportedObjectByObject) {
   EXPECT_EQ(lines[3]["total"]["removed"], 1);
   EXPECT_EQ(lines[3]["total"]["changed"], 1);
   EXPECT_EQ(folder.files("ck"), before) << "neither of them wrote anything";
+}
+
+TEST_F(Backfill, ThreeShardsTogetherAreTheWholePrefix) {
+  constexpr int kObjects = 60;
+  std::multiset<std::string> expected;
+  for (int i = 0; i < kObjects; ++i) {
+    std::string text;
+    for (int line = 0; line < 5; ++line) {
+      expected.insert(fmt::format("{{\"o\":{},\"l\":{}}}", i, line));
+      text += fmt::format("{{\"o\":{},\"l\":{}}}\n", i, line);
+    }
+    folder.write(fmt::format("in/{:02}.ndjson", i), text);
+  }
+  const std::string file = pipeline("    shard: {index: ${JOB_COMPLETION_INDEX:-0}, count: 3}\n");
+  const auto status = [&] { return millrace({"status", file}).out; };
+  EXPECT_THAT(status(), HasSubstr("no manifest of any of 3 shards"));
+
+  std::map<std::string, std::string> before;
+  for (const char* index : {"2", "0", "1"}) {
+    const Ended ended = millrace({"run", file}, {{"JOB_COMPLETION_INDEX", index}});
+    EXPECT_EQ(ended.code, 0) << ended.err;
+    const std::map<std::string, std::string> after = folder.files("out");
+    EXPECT_GT(after.size(), before.size());
+    for (const auto& [key, bytes] : before) EXPECT_EQ(after.at(key), bytes) << "another shard's object: " << key;
+    before = after;
+    if (*index == '2') {
+      EXPECT_THAT(status(), HasSubstr("shard 0    nothing was run yet"));
+    }
+  }
+  std::multiset<std::string> written;
+  for (const auto& [key, bytes] : before) {
+    std::istringstream stream(bytes);
+    for (std::string line; std::getline(stream, line);) written.insert(line);
+  }
+  EXPECT_EQ(written, expected);
+  EXPECT_THAT(status(), HasSubstr(fmt::format("{} of {} committed, 0 left", kObjects, kObjects)));
+  const Json all = Json::parse(millrace({"status", file, "--format", "json"}).out);
+  EXPECT_TRUE(all["complete"].get<bool>() && all["same_listing"].get<bool>());
+  EXPECT_EQ(all["shard"].size(), 3U);
+  int objects = 0;
+  for (const Json& shard : all["shard"]) objects += shard["objects"].get<int>();
+  EXPECT_EQ(objects, kObjects);
+
+  // One more object, seen by one shard only.
+  folder.write("in/zz.ndjson", "1\n");
+  const Ended drift = millrace({"status", file, "--drift"});
+  EXPECT_EQ(drift.code, 0) << drift.err;
+  const auto lines = json_lines(drift.out);
+  EXPECT_EQ(lines.size(), 4U) << "the object, and a last line for each shard";
+  int added = 0;
+  for (const Json& line : lines) added += line.contains("total") ? line["total"]["added"].get<int>() : 0;
+  EXPECT_EQ(added, 1) << drift.out;
+  EXPECT_EQ(millrace({"run", file}, {{"JOB_COMPLETION_INDEX", "1"}}).code, 0);
+  EXPECT_THAT(status(), HasSubstr("warning   the shards saw different listings: 60 objects"));
+
+  const Ended outside = millrace({"run", file}, {{"JOB_COMPLETION_INDEX", "3"}});
+  EXPECT_EQ(outside.code, 2);
+  EXPECT_THAT(outside.err, HasSubstr("p.yaml:7:20: source.s3.shard.index: 3 is not in 0 to 2"));
 }
 
 }  // namespace

@@ -54,7 +54,9 @@ std::string command_again(const InputArguments& input, const Registry& registry)
 Result<void> confirm_reset(const RunArguments& arguments, const PipelineConfig& config) {
   if (!arguments.reset || arguments.yes) return {};
   const std::string kept = config.source_section.section("checkpoint.url").text();
-  const std::string what = kept.empty() ? "the kept position" : fmt::format("the position kept at {}", kept);
+  const bool shard = config.source_section.section("shard").exists();
+  const std::string what = kept.empty() ? "the kept position"
+                                        : fmt::format("the position{} kept at {}", shard ? " of this shard" : "", kept);
   if (::isatty(STDIN_FILENO) != 1 || ::isatty(STDERR_FILENO) != 1) {
     return fail(Error::fatal(ErrorCode::usage,
                              fmt::format("--reset forgets {}; what was written stays, so empty the output first or "

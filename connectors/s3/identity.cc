@@ -31,6 +31,7 @@ std::vector<std::pair<std::string, std::string>> SourceIdentity::fields() const 
       {"compression", compression},    {"include", list_text(include)},
       {"exclude", list_text(exclude)}, {"start_after", printable(start_after)}};
   for (auto& [name, value] : limits.fields()) all.emplace_back(name, value.empty() ? "not set" : printable(value));
+  all.emplace_back("shard", shard ? shard->describe() : "none");
   return all;
 }
 

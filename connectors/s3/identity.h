@@ -3,9 +3,12 @@
 // difference is named field by field (F09). A value.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "connectors/s3/shard.h"
 
 namespace millrace::s3_source {
 
@@ -27,11 +30,13 @@ struct SourceIdentity {
     [[nodiscard]] std::vector<std::pair<std::string, std::string>> fields() const;
   };
   Limits limits;
+  std::optional<Shard> shard;  ///< nothing: everything
 
   friend bool operator==(const SourceIdentity&, const SourceIdentity&) = default;
   /// Field name and value as shown to people, in a fixed order.
   [[nodiscard]] std::vector<std::pair<std::string, std::string>> fields() const;
-  /// "s3-" and eight hex digits of a hash over all fields: how the records' origin is named by default.
+  /// "s3-" and eight hex digits of a hash over all fields but the shard: how the records' origin is named by default,
+  /// alike in all shards of a source.
   [[nodiscard]] std::string default_name() const;
 };
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "connectors/s3/kept_listing.h"
 #include "connectors/s3/lister.h"
@@ -31,11 +32,19 @@ struct Inspected {
   [[nodiscard]] static StoreContext of(const BuildContext& context) {
     return {context.clock, context.random, context.log};
   }
-  [[nodiscard]] std::string url() const { return settings.checkpoint_url.to_string(); }
-  [[nodiscard]] Result<std::optional<Manifest>> manifest(const BuildContext& context) {
+  /// Of this configuration, or of every shard of it: where the manifests are.
+  [[nodiscard]] std::vector<StoreUrl> manifest_urls() const {
+    const auto& shard = settings.identity.shard;
+    if (!shard) return {settings.checkpoint_url};
+    std::vector<StoreUrl> all;
+    all.reserve(shard->count);
+    for (std::uint64_t i = 0; i < shard->count; ++i) all.push_back(settings.checkpoint_of({i, shard->count}));
+    return all;
+  }
+  [[nodiscard]] Result<std::optional<Manifest>> manifest(const StoreUrl& url, const BuildContext& context) {
     ManifestFile file(store,
-                      {.key = settings.checkpoint_url.key,
-                       .url = url(),
+                      {.key = url.key,
+                       .url = url.to_string(),
                        .timeout = settings.given.checkpoint.timeout,
                        .retry = settings.retry,
                        .store_unset = settings.store_unset()},
@@ -48,19 +57,57 @@ struct Inspected {
                   {.url = settings.url.to_string(),
                    .prefix = settings.url.key,
                    .start_after = settings.given.start_after,
-                   .filter = &settings.filter},
+                   .filter = &settings.filter,
+                   .limits = &settings.limits},
                   settings.retry, *context.clock, *context.random, context.log, stop);
     return lister.run();
   }
 };
+
+/// The objects of `all` that the manifest's run would have taken.
+Result<Listing> part_of(const Listing& all, const std::optional<Shard>& shard) {
+  ListingBuilder builder;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const ListedObject object = all[i];
+    if (shard && !shard->takes(object.key)) continue;
+    MILLRACE_TRY(builder.add({.key = std::string(object.key),
+                              .size = object.size,
+                              .etag = {std::string(object.etag)},
+                              .last_modified = object.last_modified}));
+  }
+  return std::move(builder).finish();
+}
+
+/// An empty listing is not kept, and is one all the same.
+bool is_known(const std::optional<Manifest>& manifest) {
+  return manifest && (!manifest->kept_listing.name.empty() || manifest->listing.objects == 0);
+}
+
+Result<std::string> read_shards(Inspected& inspected, const BuildContext& context, bool json) {
+  std::vector<ShardStatus> shards;
+  bool any = false;
+  for (const StoreUrl& url : inspected.manifest_urls()) {
+    MILLRACE_ASSIGN(auto manifest, inspected.manifest(url, context));
+    any = any || manifest;
+    shards.push_back({url.to_string(), std::move(manifest)});
+  }
+  if (!any) {
+    return json ? std::string("{\"manifest\":null}")
+                : fmt::format("no manifest of any of {} shards at {}: nothing was run yet\n", shards.size(),
+                              inspected.settings.checkpoint_base.to_string());
+  }
+  const UnixMicros now = context.clock->unix_micros();
+  return json ? shards_json(shards, now) + "\n" : shards_text(shards, now);
+}
 
 }  // namespace
 
 Result<std::string> read_status(const ConfigSection& section, const BuildContext& context, bool json) {
   Inspected inspected;
   MILLRACE_TRY(inspected.open(section, context));
-  MILLRACE_ASSIGN(const auto manifest, inspected.manifest(context));
-  const std::string url = inspected.url();
+  if (inspected.settings.identity.shard) return read_shards(inspected, context, json);
+  const std::string url = inspected.settings.checkpoint_url.to_string();
+  MILLRACE_ASSIGN(const auto manifest, inspected.manifest(inspected.settings.checkpoint_url, context));
   if (!manifest) {
     return json ? std::string("{\"manifest\":null}") : fmt::format("no manifest at {}: nothing was run yet\n", url);
   }
@@ -72,23 +119,33 @@ Result<void> report_drift(const ConfigSection& section, const BuildContext& cont
                           const std::function<Result<void>(std::string_view)>& write) {
   Inspected inspected;
   MILLRACE_TRY(inspected.open(section, context));
-  MILLRACE_ASSIGN(const auto manifest, inspected.manifest(context));
-  if (!manifest || manifest->kept_listing.name.empty()) {
-    return fail(Error::fatal(
-        ErrorCode::manifest,
-        fmt::format("{} at {}, so there is nothing to compare with",
-                    manifest ? "no listing is kept beside the manifest" : "there is no manifest", inspected.url())));
+  std::optional<Listing> now;  // listed once, and only if something is known to compare with
+  for (const StoreUrl& url : inspected.manifest_urls()) {
+    MILLRACE_ASSIGN(const auto manifest, inspected.manifest(url, context));
+    if (!is_known(manifest)) continue;
+    if (!now) {
+      MILLRACE_ASSIGN(now, inspected.list(context));
+    }
+    ListingDifference difference;
+    const auto tell = [&](ObjectChange change) {
+      auto written = write(change_json(change));
+      difference.add(std::move(change));
+      return written;
+    };
+    MILLRACE_ASSIGN(const Listing part, part_of(*now, manifest->identity.shard));
+    if (manifest->kept_listing.name.empty()) {
+      MILLRACE_TRY(each_change(pack(Listing()), part, tell));
+    } else {
+      KeptListing kept(inspected.store, url.key, url.to_string(), inspected.settings.given.checkpoint.timeout);
+      MILLRACE_TRY(kept.each_change(manifest->kept_listing, part, tell));
+    }
+    MILLRACE_TRY(write(change_total_json(difference, url.to_string())));
   }
-  MILLRACE_ASSIGN(const Listing now, inspected.list(context));
-  KeptListing kept(inspected.store, inspected.settings.checkpoint_url.key, inspected.url(),
-                   inspected.settings.given.checkpoint.timeout);
-  ListingDifference difference;
-  MILLRACE_TRY(kept.each_change(manifest->kept_listing, now, [&](ObjectChange change) {
-    auto written = write(change_json(change));
-    difference.add(std::move(change));
-    return written;
-  }));
-  return write(change_total_json(difference, inspected.url()));
+  if (now) return {};
+  return fail(Error::fatal(ErrorCode::manifest,
+                           fmt::format("there is no manifest at {} with a listing kept beside it, so there is nothing "
+                                       "to compare with",
+                                       inspected.settings.checkpoint_url.to_string())));
 }
 
 }  // namespace millrace::s3_source

@@ -29,6 +29,7 @@ class S3Lane final : public SourceLane {
  public:
   /// What all lanes of a source share. Copied into each.
   struct Setup {
+    std::uint32_t first_partition = 0;  ///< of lane 0
     std::uint64_t lanes = 1;
     std::shared_ptr<const Listing> listing;
     std::shared_ptr<FetchLoop> fetch;
@@ -48,7 +49,7 @@ class S3Lane final : public SourceLane {
   ~S3Lane() override;
 
   [[nodiscard]] LaneId id() const override { return id_; }
-  [[nodiscard]] PartitionId partition() const override { return PartitionId(id_.value()); }
+  [[nodiscard]] PartitionId partition() const override { return PartitionId(setup_.first_partition + id_.value()); }
   [[nodiscard]] Result<PollResult> poll(std::size_t max_records, Duration timeout) override;
   bool set_waker(Waker waker) override;
 

@@ -93,6 +93,10 @@ Result<void> Lister::take(const ListPage& page, ListingBuilder& builder) {
         continue;
       }
     }
+    if (request_.shard) {
+      whole_.add(object);
+      if (!request_.shard->takes(object.key)) continue;
+    }
     MILLRACE_TRY(builder.add(object));
   }
   builder.count_listed(page.objects.size());

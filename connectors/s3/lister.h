@@ -4,12 +4,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "connectors/s3/key_filter.h"
 #include "connectors/s3/listing.h"
 #include "connectors/s3/object_limits.h"
 #include "connectors/s3/retry_policy.h"
+#include "connectors/s3/shard.h"
 #include "connectors/s3/stop_signal.h"
 #include "millrace/base/log.h"
 #include "millrace/base/sync.h"
@@ -26,6 +28,7 @@ class Lister {
     std::string start_after;
     const KeyFilter* filter = nullptr;
     const ObjectLimits* limits = nullptr;
+    std::optional<Shard> shard;  ///< the listing has only its keys
   };
   Lister(ObjectStore& store, Request request, RetryPolicy retry, Clock& clock, Random& random, Logger log,
          StopSignal& stop);
@@ -34,6 +37,8 @@ class Lister {
   /// never end (PageTrail); every error names the page. Never a part of a listing.
   [[nodiscard]] Result<Listing> run();
 
+  /// With a shard, after run(): what was listed for all shards.
+  [[nodiscard]] const WholeListing& whole() const noexcept { return whole_; }
   /// How long the fastest page took: how far away the store is. Zero before the first.
   [[nodiscard]] Duration fastest_page() const noexcept { return fastest_page_; }
 
@@ -52,6 +57,7 @@ class Lister {
   Random& random_;
   Logger log_;
   StopSignal& stop_;
+  WholeListing whole_;
   Duration fastest_page_{0};
   Atomic<std::uint64_t> keys_{0};
   Atomic<std::uint64_t> pages_{0};

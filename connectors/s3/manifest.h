@@ -71,6 +71,7 @@ struct Manifest {
     std::uint64_t hash = 0;
     friend bool operator==(const Listed&, const Listed&) = default;
   } listing;
+  std::optional<WholeListing> whole;    ///< with a shard: what was listed for all of them
   ListingRecord kept_listing;           ///< that the backfill began with
   std::vector<LanePosition> positions;  ///< by lane, rising
   struct Skipped {

@@ -185,6 +185,32 @@ void read_source(Fields& f, SourceIdentity& identity) {
   f.text_if_set("max_size", identity.limits.max_size);
   f.text_if_set("modified_after", identity.limits.modified_after);
   f.text_if_set("modified_before", identity.limits.modified_before);
+  if (!f.has("shard")) return;
+  Shard shard;
+  f.inside("shard", [&](Fields& inner) {
+    inner.number("index", shard.index);
+    inner.number("count", shard.count, kMaxShards);
+    if (!inner.failed() && shard.index >= shard.count) {
+      inner.set("index", fmt::format("is {}, but there are {} shards", shard.index, shard.count));
+    }
+  });
+  identity.shard = shard;
+}
+
+/// Stands there for shards only, and for them always.
+void read_whole(Fields& f, Manifest& manifest) {
+  const bool there = f.has("whole_listing");
+  if (there != manifest.identity.shard.has_value() && !f.failed()) {
+    return f.set("whole_listing", there ? "stands there without a shard" : "is missing although there is a shard");
+  }
+  if (!there) return;
+  WholeListing whole;
+  f.inside("whole_listing", [&](Fields& inner) {
+    inner.number("objects", whole.objects);
+    inner.number("bytes", whole.bytes, UINT64_MAX);
+    inner.hash("hash", whole.hash);
+  });
+  manifest.whole = whole;
 }
 
 void read_owner(Fields& f, Owner& owner) {
@@ -257,6 +283,7 @@ Result<Manifest> read_manifest(const Json& json) {
     inner.number("bytes", manifest.listing.bytes, UINT64_MAX);
     inner.hash("hash", manifest.listing.hash);
   });
+  read_whole(f, manifest);
   f.inside("kept_listing", [&](Fields& inner) { read_kept_listing(inner, manifest.kept_listing); });
   f.each("positions", [&](const Json& item, const std::string& path) {
     LanePosition at;
@@ -339,6 +366,11 @@ Json manifest_json(const Manifest& manifest) {
               {"released", owner.released}}}};
   for (const auto& [name, value] : source.limits.fields()) {
     if (!value.empty()) json["source"][name] = value;
+  }
+  if (source.shard) json["source"]["shard"] = {{"index", source.shard->index}, {"count", source.shard->count}};
+  if (manifest.whole) {
+    json["whole_listing"] = {
+        {"objects", manifest.whole->objects}, {"bytes", manifest.whole->bytes}, {"hash", to_hex(manifest.whole->hash)}};
   }
   if (manifest.skipped.count > 0) {
     json["skipped"] = {{"count", manifest.skipped.count}, {"keys", byte_strings_json(manifest.skipped.keys)}};

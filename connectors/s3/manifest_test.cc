@@ -119,6 +119,25 @@ TEST(Manifest, TheKeptListingStandsBesideIt) {
   EXPECT_EQ(problem_of(replaced(good, "\"kept_listing\"", "\"listing_kept\"")), "field 'kept_listing' is missing");
 }
 
+TEST(Manifest, F10_AShardAndWhatItSawOfAllComeTogether) {
+  const std::string good = example();
+  const std::string before = "\"start_after\": \"\"";
+  const std::string shard = replaced(good, before, before + ", \"shard\": {\"index\": 1, \"count\": 3}");
+  EXPECT_EQ(problem_of(shard), "field 'whole_listing' is missing although there is a shard");
+  const std::string whole = "\"whole_listing\": {\"objects\": 18, \"bytes\": 5, \"hash\": \"00000000000000ab\"}, ";
+  EXPECT_EQ(problem_of(replaced(good, "\"kept_listing\"", whole + "\"kept_listing\"")),
+            "field 'whole_listing' stands there without a shard");
+  const std::string both = replaced(shard, "\"kept_listing\"", whole + "\"kept_listing\"");
+  const auto manifest = parse_manifest(both);
+  ASSERT_TRUE(manifest) << manifest.error().message();
+  EXPECT_EQ(manifest->identity.shard, (Shard{1, 3}));
+  EXPECT_EQ(manifest->whole, (WholeListing{18, 5, 0xab}));
+  EXPECT_EQ(problem_of(replaced(both, "\"index\": 1", "\"index\": 3")),
+            "field 'source.shard.index' is 3, but there are 3 shards");
+  EXPECT_EQ(problem_of(replaced(both, "\"count\": 3", "\"count\": 65537")),
+            "field 'source.shard.count' is 65537; at most 65536 has a meaning");
+}
+
 TEST(Manifest, F10_UnknownMissingAndRepeatedFields) {
   const std::string good = example();
   EXPECT_EQ(problem_of(replaced(good, "\"complete\"", "\"completed\"")), "field 'complete' is missing");
@@ -175,6 +194,11 @@ Manifest any_manifest() {
                 *rc::gen::arbitrary<std::string>(),
                 {*rc::gen::element<std::string>("", "1024"), "",
                  *rc::gen::element<std::string>("", "2026-07-01T00:00:00.000000Z"), ""}};
+  if (*rc::gen::arbitrary<bool>()) {
+    const auto shards = *rc::gen::inRange<std::uint64_t>(1, kMaxShards + 1);
+    m.identity.shard = Shard{*rc::gen::inRange<std::uint64_t>(0, shards), shards};
+    m.whole = WholeListing{*count_up_to(INT64_MAX), *count_up_to(UINT64_MAX), *rc::gen::arbitrary<std::uint64_t>()};
+  }
   m.lanes = *rc::gen::inRange<std::uint64_t>(1, 9);
   m.listing = {*count_up_to(INT64_MAX), *count_up_to(UINT64_MAX), *rc::gen::arbitrary<std::uint64_t>()};
   m.kept_listing = {"m.listing.zst", *count_up_to(INT64_MAX), *rc::gen::arbitrary<std::uint64_t>()};

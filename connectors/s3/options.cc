@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <utility>
@@ -78,6 +79,21 @@ std::string codecs_left_out() {
   return names.empty() ? "" : fmt::format(" Left out of this build, whose libraries were not found: {}.", names);
 }
 
+Schema<S3SourceOptions::Shard> shard_schema() {
+  using Shard = S3SourceOptions::Shard;
+  Schema<Shard> s("shard", "Which part of the objects this process reads.");
+  s.required("index", &Shard::index, "Which part, from 0.", {.example = "${JOB_COMPLETION_INDEX:-0}"});
+  s.required("count", &Shard::count, "How many parts there are. Fixed for the life of a checkpoint.",
+             {.example = "3", .min = 1, .max = kMaxShards});
+  s.check([](const Shard& shard, const ConfigSection& at, ConfigProblems& problems) {
+    if (shard.index < shard.count) return;
+    const ConfigSection index = at.child("index");
+    problems.add(index.where(), fmt::format("{}: {} is not in 0 to {}, as count is {}", index.path(), shard.index,
+                                            shard.count - 1, shard.count));
+  });
+  return s;
+}
+
 Schema<S3SourceOptions> source_schema() {
   using Options = S3SourceOptions;
   Schema<Options> s("s3",
@@ -131,6 +147,10 @@ Schema<S3SourceOptions> source_schema() {
   s.optional("modified_before", &Options::modified_before,
              "Only objects last changed earlier than this time, so that one range begins where another ends.",
              {.example = "2026-07-02T00:00:00+02:00"});
+  s.nested("shard", &Options::shard, shard_schema(),
+           "Several processes on one prefix, such as a Kubernetes Indexed Job: each takes the keys that hash to its "
+           "index and keeps a manifest of its own beside the others (`exports.shard-0-of-3.json`); `millrace status` "
+           "reads all of them.");
   s.optional("on_empty", &Options::on_empty, "What it means when no object is left to read: warn, or fail the run.");
   s.optional("on_archived", &Options::on_archived,
              "Objects in an archive class that are not restored: fail before any data moves, or skip and report them.");
@@ -191,6 +211,10 @@ void check_ranges(const S3SourceOptions& options, Findings& findings) {
                     std::uint64_t{16} << 30U);
   if (const auto codec = codec_of_setting(options.compression); codec && !codec_is_built(*codec)) {
     findings.add("compression", codec_not_built(*codec).message());
+  }
+  if (options.shard) {
+    findings.in_range("shard.count", options.shard->count, 1, kMaxShards);
+    findings.in_range("shard.index", options.shard->index, 0, std::max<std::uint64_t>(options.shard->count, 1) - 1);
   }
   if (options.checkpoint.timeout <= Duration::zero()) findings.add("checkpoint.timeout", "must be longer than nothing");
   if (options.checkpoint.owner_timeout <= Duration::zero()) {
@@ -277,6 +301,13 @@ Settings examine(S3SourceOptions options, Findings& findings) {
   check_ranges(options, findings);
   auto url = findings.take("url", StoreUrl::parse(options.url));
   auto checkpoint_url = findings.take("checkpoint.url", StoreUrl::parse(options.checkpoint.url));
+  if (options.shard) settings.identity.shard = Shard{options.shard->index, options.shard->count};
+  if (checkpoint_url) {
+    settings.checkpoint_base = *checkpoint_url;
+    // What is no object's name is refused below, as it was given.
+    const bool names_object = !checkpoint_url->key.empty() && !checkpoint_url->key.ends_with('/');
+    if (settings.identity.shard && names_object) *checkpoint_url = settings.checkpoint_of(*settings.identity.shard);
+  }
   auto store = findings.take("store", StoreOptions::parse(options.store));
   auto checkpoint_store = findings.take("checkpoint.store", StoreOptions::parse(options.checkpoint.store));
   if (store && checkpoint_store && url && checkpoint_url) {
@@ -305,9 +336,13 @@ Settings examine(S3SourceOptions options, Findings& findings) {
   settings.checkpoint_store = *std::move(checkpoint_store);
   settings.filter = *std::move(filter);
   settings.limits = *limits;
-  settings.identity = {url->to_string(),    options.format,  std::string(name_of(options.compression)),
-                       options.include,     options.exclude, options.start_after,
-                       identity_of(*limits)};
+  settings.identity.url = url->to_string();
+  settings.identity.format = options.format;
+  settings.identity.compression = name_of(options.compression);
+  settings.identity.include = options.include;
+  settings.identity.exclude = options.exclude;
+  settings.identity.start_after = options.start_after;
+  settings.identity.limits = identity_of(*limits);
   settings.name = options.name.empty() ? settings.identity.default_name() : options.name;
   settings.url = *std::move(url);
   settings.checkpoint_url = *std::move(checkpoint_url);
@@ -334,6 +369,12 @@ RetryPolicy retry_policy(const StoreOptions& store) {
 void check(const S3SourceOptions& options, const std::string& path, const WhereIsKey& where, ConfigProblems& problems) {
   Findings findings(path, where, problems);
   (void)examine(options, findings);
+}
+
+StoreUrl Settings::checkpoint_of(const Shard& shard) const {
+  StoreUrl own = checkpoint_base;
+  own.key = shard_key(own.key, shard);
+  return own;
 }
 
 Result<Settings> settle(S3SourceOptions options) {

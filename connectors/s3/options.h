@@ -11,6 +11,7 @@
 #include "connectors/s3/key_filter.h"
 #include "connectors/s3/object_limits.h"
 #include "connectors/s3/retry_policy.h"
+#include "connectors/s3/shard.h"
 #include "millrace/connectors/s3.h"
 #include "millrace/framing/framer.h"
 #include "millrace/store/store_options.h"
@@ -25,7 +26,8 @@ inline constexpr std::uint64_t kMaxRequestsInFlight = 1024;
 struct Settings {
   S3SourceOptions given;
   StoreUrl url;
-  StoreUrl checkpoint_url;
+  StoreUrl checkpoint_url;   ///< of this process's own manifest
+  StoreUrl checkpoint_base;  ///< as given, before a shard's name
   StoreOptions store;
   StoreOptions checkpoint_store;
   bool one_store = false;  ///< the manifest is kept in the source's own store
@@ -36,6 +38,8 @@ struct Settings {
   RetryPolicy retry;
   FramerFactory framer = nullptr;
 
+  /// Where another shard of the same source keeps its manifest.
+  [[nodiscard]] StoreUrl checkpoint_of(const Shard& shard) const;
   /// The person gave the source's store options, and none for the manifest in another bucket.
   [[nodiscard]] bool store_unset() const {
     return !one_store && checkpoint_url.scheme == "s3" && checkpoint_store.empty() && !store.empty();

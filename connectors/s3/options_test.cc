@@ -96,6 +96,56 @@ TEST(S3SourceOptions, UnknownAndMissingKeysAreNamedWithTheirPlace) {
   EXPECT_NE(problem(std::string(kLeast) + "lanes: 4097").find("4096"), std::string::npos);
 }
 
+TEST(S3SourceOptions, AShardComesFromTheEnvironmentAndIsCheckedWithItsPlace) {
+  const auto parsed = [](const std::string& shard, std::optional<std::string> index) {
+    const auto config =
+        Config::parse("s3:\n  url: s3://b/in/\n  checkpoint: {url: \"s3://b/ck.json\"}\n  shard: " + shard, "job.yaml",
+                      [index](std::string_view name) { return name == "JOB_COMPLETION_INDEX" ? index : std::nullopt; });
+    if (!config) return "none: " + config.error().message();
+    const auto options = S3Source::schema().parse(config->section("s3"));
+    if (!options) return options.error().message();
+    return options->shard ? Shard{options->shard->index, options->shard->count}.describe() : "everything";
+  };
+  EXPECT_EQ(parsed("{index: ${JOB_COMPLETION_INDEX}, count: 3}", "2"), "2 of 3");
+  EXPECT_EQ(parsed("{index: ${JOB_COMPLETION_INDEX:-0}, count: 3}", std::nullopt), "0 of 3");
+  EXPECT_EQ(parsed("{index: ${JOB_COMPLETION_INDEX}, count: 3}", "3"),
+            "job.yaml:4:18: s3.shard.index: 3 is not in 0 to 2, as count is 3");
+  const auto names = [&](const std::string& problem, const std::string& place, const std::string& key) {
+    return problem.find(place) != std::string::npos && problem.find(key) != std::string::npos;
+  };
+  EXPECT_PRED3(names, parsed("{index: ${JOB_COMPLETION_INDEX}, count: 3}", "-1"), "job.yaml:4:18", "s3.shard.index");
+  EXPECT_PRED3(names, parsed("{index: ${JOB_COMPLETION_INDEX}, count: 3}", "x"), "job.yaml:4:18", "s3.shard.index");
+  EXPECT_PRED3(names, parsed("{index: 0, count: 0}", ""), "job.yaml:4:28", "s3.shard.count");
+  EXPECT_PRED3(names, parsed("{index: 0, count: 65537}", ""), "job.yaml:4:28", "65536");
+  EXPECT_PRED3(names, parsed("{index: 0}", ""), "job.yaml:4:", "s3.shard.count");
+  EXPECT_PRED3(names, parsed("{index: 0, count: 2, of: 3}", ""), "job.yaml:4:", "s3.shard.of");
+  // Made in code they meet the same bounds.
+  S3SourceOptions options;
+  options.url = "s3://b/in/";
+  options.checkpoint.url = "s3://b/ck.json";
+  for (const auto& [index, count] : {std::pair(3U, 3U), std::pair(0U, 0U), std::pair(0U, 65537U)}) {
+    options.shard = S3SourceOptions::Shard{index, count};
+    EXPECT_FALSE(settle(options));
+  }
+}
+
+TEST(S3SourceOptions, AShardKeepsAManifestOfItsOwn) {
+  S3SourceOptions options;
+  options.url = "s3://b/ck/exports.s";
+  options.checkpoint.url = "s3://b/ck/exports.json";
+  EXPECT_EQ(settle(options)->checkpoint_url.to_string(), "s3://b/ck/exports.json");
+  // This name lies under the prefix, though that of the file does not.
+  options.shard = S3SourceOptions::Shard{1, 3};
+  EXPECT_NE(settle(options).error().message().find("exports.shard-1-of-3.json lies under the source's own prefix"),
+            std::string::npos);
+  options.url = "s3://b/in/";
+  const auto settings = settle(options);
+  EXPECT_EQ(settings->checkpoint_url.to_string(), "s3://b/ck/exports.shard-1-of-3.json");
+  EXPECT_EQ(settings->checkpoint_of({2, 3}).to_string(), "s3://b/ck/exports.shard-2-of-3.json");
+  options.checkpoint.url = "s3://b/ck/";
+  EXPECT_NE(settle(options).error().message().find("names no object"), std::string::npos);
+}
+
 TEST(S3SourceOptions, TheManifestMayNotLieUnderThePrefix) {
   EXPECT_NE(problem("url: s3://b/in/\ncheckpoint: {url: \"s3://b/in/ck.json\"}").find("under the source's own prefix"),
             std::string::npos);

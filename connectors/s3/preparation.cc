@@ -42,7 +42,8 @@ Preparation::Preparation(Parts parts)
                .prefix = parts_.settings->url.key,
                .start_after = parts_.settings->given.start_after,
                .filter = &parts_.settings->filter,
-               .limits = &parts_.settings->limits},
+               .limits = &parts_.settings->limits,
+               .shard = parts_.settings->identity.shard},
               parts_.settings->retry, *parts_.clock, *parts_.random, parts_.log, *parts_.stop) {}
 
 Preparation::~Preparation() { stop(); }
@@ -172,7 +173,14 @@ Result<void> Preparation::look_over(const Listing& listing) {
                              {"markers", fmt::format("{}", counts.markers)},
                              {"empty", fmt::format("{}", counts.empty)},
                              {"archived", fmt::format("{}", counts.archived)}});
-  if (listing.size() == 0) {
+  const auto& shard = parts_.settings->identity.shard;
+  if (shard) {
+    parts_.log.info("taking one shard of what was listed",
+                    {{"shard", shard->describe()}, {"of_objects", fmt::format("{}", lister_.whole().objects)}});
+  }
+  if (shard && listing.size() == 0 && lister_.whole().objects > 0) {
+    parts_.log.info("none of the objects falls to this shard: nothing to do", {{"shard", shard->describe()}});
+  } else if (listing.size() == 0) {
     std::string message = fmt::format(
         "no object to read under {}: {} keys listed, {} of them filtered out by include, "
         "exclude, start_after, sizes and times; check the url (a prefix is a string)",
@@ -198,9 +206,11 @@ Result<void> Preparation::look_over(const Listing& listing) {
 
 Result<Prepared> Preparation::deal(std::shared_ptr<const Listing> listing, std::optional<Manifest> manifest) {
   const S3SourceOptions& given = parts_.settings->given;
+  std::optional<WholeListing> whole;
+  if (parts_.settings->identity.shard) whole = lister_.whole();
   Prepared prepared;
   if (manifest) {
-    auto resume = validate(*manifest, parts_.settings->identity, given.lanes, given.frozen, listing);
+    auto resume = validate(*manifest, parts_.settings->identity, given.lanes, given.frozen, listing, whole);
     if (!resume) {
       Error error = std::move(resume).error().prefixed(fmt::format("manifest {}: ", parts_.file->options().url));
       if (error.code() != ErrorCode::drift) return fail(std::move(error));
@@ -220,14 +230,15 @@ Result<Prepared> Preparation::deal(std::shared_ptr<const Listing> listing, std::
                        {"all_of_them", std::string(kWholeReport)}});
       if (!changes) prepared.manifest.kept_listing = {};  // of no use: it is kept anew
     }
-    prepared.nothing_left =
-        prepared.manifest.complete && prepared.manifest.owner.released && prepared.resume.listing_change.empty();
+    prepared.nothing_left = prepared.manifest.complete && prepared.manifest.owner.released &&
+                            prepared.resume.listing_change.empty() && prepared.manifest.whole == whole;
   } else {
     prepared.resume = fresh_start(listing, given.lanes);
     prepared.manifest.identity = parts_.settings->identity;
     prepared.manifest.lanes = given.lanes;
   }
   prepared.manifest.listing = {listing->size(), listing->bytes(), listing->hash()};
+  prepared.manifest.whole = whole;
   prepared.manifest.complete = all_complete(prepared.resume.starts, *listing);
   prepared.listing = std::move(listing);
   prepared.fetch =

@@ -110,6 +110,7 @@ Result<SourceEvent> BackfillSource::begin(Prepared prepared) {
   committed_ = prepared.resume.starts;
 
   S3Lane::Setup setup;
+  setup.first_partition = first_partition();
   setup.lanes = lanes;
   setup.listing = prepared.listing;
   setup.fetch = fetch_;
@@ -163,20 +164,26 @@ Result<SourceEvent> BackfillSource::begin(Prepared prepared) {
   return SourceEvent(std::move(assignment));
 }
 
+std::uint32_t BackfillSource::first_partition() const {
+  const auto& shard = settings_.identity.shard;
+  return shard ? static_cast<std::uint32_t>(shard->index * settings_.given.lanes) : 0;
+}
+
 Result<void> BackfillSource::commit(std::span<const PartitionWatermark> watermarks) {
   if (failure_->happened()) return fail(*failure_->error());
   std::vector<LanePosition> positions;
   std::vector<std::string> skipped;
   const MutexLock lock(mutex_);
   for (const PartitionWatermark& moved : watermarks) {
-    if (moved.partition.value() >= trails_.size()) {
-      return fail(Error::fatal(ErrorCode::rule_broken, fmt::format("a commit names partition {} of {}",
-                                                                   moved.partition.value(), trails_.size())));
+    const std::uint32_t lane = moved.partition.value() - first_partition();  // huge when it lies before the first
+    if (lane >= trails_.size()) {
+      return fail(Error::fatal(ErrorCode::rule_broken,
+                               fmt::format("a commit names partition {} of {} from {}", moved.partition.value(),
+                                           trails_.size(), first_partition())));
     }
-    MILLRACE_ASSIGN(LanePosition position, trails_[moved.partition.value()].advance(moved.watermark));
+    MILLRACE_ASSIGN(LanePosition position, trails_[lane].advance(moved.watermark));
     const Position at = position.position();
-    committed_[moved.partition.value()] = at;
-    const std::uint64_t lane = moved.partition.value();
+    committed_[lane] = at;
     for (const std::uint64_t ordinal :
          progress_[lane]->skipped.take_before(at.ordinal + (at.object_complete() ? 1 : 0))) {
       skipped.emplace_back(listing_->object_of_lane(lane, progress_.size(), ordinal).key);

@@ -53,6 +53,8 @@ class BackfillSource final : public Source {
   Result<std::shared_ptr<ObjectStore>> open_one(const StoreUrl& url, const StoreOptions& options);
   Result<SourceEvent> begin(Prepared prepared);
   [[nodiscard]] std::optional<Manifest> kept() const;
+  /// Shard index x lanes, so that no two shards share a partition.
+  [[nodiscard]] std::uint32_t first_partition() const;
   [[nodiscard]] std::string manifest_url() const { return settings_.checkpoint_url.to_string(); }
 
   const Settings settings_;

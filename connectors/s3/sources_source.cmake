@@ -31,6 +31,7 @@ list(APPEND S3_SOURCES
   read_chunks.cc
   read_failure.cc
   rolling_hash.cc
+  shard.cc
   source.cc
   status.cc
   status_json_adapter.cc
@@ -54,6 +55,8 @@ millrace_test(s3_source_test SOURCES changed_settings_test.cc preparation_test.c
 # As if no optional codec had been found: their one source is compiled again, without any, in place of the library's.
 millrace_test(s3_without_codecs_test SOURCES without_codecs_test.cc ${PROJECT_SOURCE_DIR}/src/codec/optional_codecs.cc
   DEPENDS s3 record checkpoint store_memory store_faulty config LINK fmt::fmt)
+millrace_test(s3_shard_test SOURCES shard_test.cc
+  DEPENDS s3 record checkpoint store_memory store_faulty LINK rapidcheck PkgConfig::xxhash fmt::fmt LABELS unit property)
 millrace_allocation_test(s3_lane_allocation_test SOURCES lane_allocation_test.cc
   DEPENDS s3 checkpoint store_memory store_faulty LINK fmt::fmt)
 millrace_allocation_test(s3_listing_memory_test SOURCES listing_memory_test.cc DEPENDS s3 LINK fmt::fmt)

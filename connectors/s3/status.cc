@@ -3,6 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "connectors/s3/rolling_hash.h"
 #include "millrace/base/printable.h"
 
 namespace millrace::s3_source {
@@ -15,6 +20,12 @@ std::string age(UnixMicros then, UnixMicros now) {
   if (seconds < 7200) return fmt::format("{}m ago", seconds / 60);
   if (seconds < 172800) return fmt::format("{}h ago", seconds / 3600);
   return fmt::format("{}d ago", seconds / 86400);
+}
+
+std::string state_text(const Manifest& manifest, UnixMicros now) {
+  if (manifest.complete) return "complete";
+  if (manifest.owner.released) return "stopped";
+  return fmt::format("kept by {}, heartbeat {}", manifest.owner.describe(), age(manifest.owner.heartbeat, now));
 }
 
 /// "3 archived objects were left out: 'a', 'b' and 1 more".
@@ -53,10 +64,7 @@ std::string status_text(const Manifest& manifest, const std::string& manifest_ur
   std::string text = fmt::format(
       "{}\n  manifest  {}, saved {}\n  state     {}\n  objects   {} of {} committed, {} left\n",
       printable(manifest.identity.url), manifest_url, age(manifest.updated, now),
-      manifest.complete ? "complete"
-      : manifest.owner.released
-          ? "stopped; a run goes on from here"
-          : fmt::format("kept by {}, heartbeat {}", manifest.owner.describe(), age(manifest.owner.heartbeat, now)),
+      !manifest.complete && manifest.owner.released ? "stopped; a run goes on from here" : state_text(manifest, now),
       done, manifest.listing.objects, manifest.listing.objects - std::min(done, manifest.listing.objects));
   if (manifest.skipped.count > 0) text += fmt::format("  skipped   {}\n", skipped_text(manifest.skipped, SIZE_MAX));
   for (std::uint64_t lane = 0; lane < manifest.lanes; ++lane) {
@@ -68,6 +76,55 @@ std::string status_text(const Manifest& manifest, const std::string& manifest_ur
     text += '\n';
   }
   return text;
+}
+
+std::optional<WholeListing> latest_whole(const std::vector<ShardStatus>& shards) {
+  const Manifest* latest = nullptr;
+  for (const ShardStatus& shard : shards) {
+    if (shard.manifest && (latest == nullptr || shard.manifest->updated > latest->updated)) latest = &*shard.manifest;
+  }
+  return latest == nullptr ? std::nullopt : latest->whole;
+}
+
+bool same_whole(const std::vector<ShardStatus>& shards) {
+  const auto latest = latest_whole(shards);
+  return std::ranges::all_of(
+      shards, [&](const ShardStatus& shard) { return !shard.manifest || shard.manifest->whole == latest; });
+}
+
+std::string shards_text(const std::vector<ShardStatus>& shards, UnixMicros now) {
+  std::string url;
+  std::string lines;
+  std::uint64_t done = 0;
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::string> seen;  // which shards, by objects and hash
+  for (std::size_t i = 0; i < shards.size(); ++i) {
+    const auto& manifest = shards[i].manifest;
+    if (!manifest) {
+      lines += fmt::format("  shard {:<4} nothing was run yet, no manifest at {}\n", i, shards[i].url);
+      continue;
+    }
+    url = printable(manifest->identity.url);
+    const std::uint64_t own = objects_done(*manifest);
+    done += own;
+    lines += fmt::format("  shard {:<4} {}, {} of {} objects, saved {} in {}\n", i, state_text(*manifest, now), own,
+                         manifest->listing.objects, age(manifest->updated, now), shards[i].url);
+    if (!manifest->whole) continue;
+    std::string& who = seen[{manifest->whole->objects, manifest->whole->hash}];
+    who += fmt::format("{}{}", who.empty() ? "shard " : ", ", i);
+  }
+  const std::uint64_t all = latest_whole(shards).value_or(WholeListing{}).objects;
+  std::string text = fmt::format("{} in {} shards\n  objects   {} of {} committed, {} left\n{}", url, shards.size(),
+                                 done, all, all - std::min(done, all), lines);
+  if (same_whole(shards)) return text;
+  std::string listings;
+  for (const auto& [listing, who] : seen) {
+    listings += fmt::format("{}{} objects (hash {}) by {}", listings.empty() ? "" : "; ", listing.first,
+                            to_hex(listing.second), who);
+  }
+  return text + fmt::format(
+                    "  warning   the shards saw different listings: {}. What came or went in between may be in "
+                    "none of them: run those again that saw an older one\n",
+                    listings);
 }
 
 std::string committed_summary(const Manifest& manifest, const std::string& manifest_url) {

@@ -2,7 +2,9 @@
 // What a manifest says, for people and for programs: `millrace status` and /status. Pure.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "connectors/s3/manifest.h"
 #include "connectors/s3/packed_listing.h"
@@ -25,6 +27,18 @@ struct LaneStatus {
 [[nodiscard]] std::string status_text(const Manifest& manifest, const std::string& manifest_url, UnixMicros now);
 /// One JSON document.
 [[nodiscard]] std::string status_json(const Manifest& manifest, const std::string& manifest_url, UnixMicros now);
+/// One shard's manifest, where it has one, and where that is.
+struct ShardStatus {
+  std::string url;
+  std::optional<Manifest> manifest;
+};
+/// All shards of one source together, by index; says when they saw different listings. At least one has a manifest.
+[[nodiscard]] std::string shards_text(const std::vector<ShardStatus>& shards, UnixMicros now);
+[[nodiscard]] std::string shards_json(const std::vector<ShardStatus>& shards, UnixMicros now);
+/// What the shard that was saved last saw of all objects. Nothing when none was.
+[[nodiscard]] std::optional<WholeListing> latest_whole(const std::vector<ShardStatus>& shards);
+[[nodiscard]] bool same_whole(const std::vector<ShardStatus>& shards);
+
 /// One line of JSON, with its end, for one object of a drift report; docs/formats/manifest.md has its fields.
 [[nodiscard]] std::string change_json(const ObjectChange& change);
 /// The last line of a drift report.

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "connectors/s3/bytes_json.h"
+#include "connectors/s3/rolling_hash.h"
 #include "connectors/s3/status.h"
 #include "millrace/base/printable.h"
 
@@ -37,7 +38,9 @@ std::string change_total_json(const ListingDifference& difference, const std::st
   return Json{{"total", total}}.dump() + "\n";
 }
 
-std::string status_json(const Manifest& manifest, const std::string& manifest_url, UnixMicros now) {
+namespace {
+
+Json document_of(const Manifest& manifest, const std::string& manifest_url, UnixMicros now) {
   Json lanes = Json::array();
   for (std::uint64_t lane = 0; lane < manifest.lanes; ++lane) {
     const LaneStatus status = lane_status(manifest, lane);
@@ -47,24 +50,62 @@ std::string status_json(const Manifest& manifest, const std::string& manifest_ur
                      {"records_in_progress", status.records_in_progress},
                      {"key", printable(status.key)}});
   }
-  const Json document = {{"url", printable(manifest.identity.url)},
-                         {"manifest", manifest_url},
-                         {"complete", manifest.complete},
-                         {"objects", manifest.listing.objects},
-                         {"objects_done", objects_done(manifest)},
-                         {"objects_skipped", manifest.skipped.count},
-                         {"bytes", manifest.listing.bytes},
-                         {"generation", manifest.generation},
-                         {"updated", to_rfc3339(manifest.updated, 6)},
-                         {"age_seconds", static_cast<double>(now - manifest.updated) / 1e6},
-                         {"owner",
-                          {{"host", printable(manifest.owner.host)},
-                           {"pid", manifest.owner.pid},
-                           {"started", to_rfc3339(manifest.owner.started)},
-                           {"heartbeat", to_rfc3339(manifest.owner.heartbeat)},
-                           {"released", manifest.owner.released}}},
-                         {"lanes", std::move(lanes)}};
-  return document.dump(-1, ' ', false, Json::error_handler_t::replace);
+  Json document = {{"url", printable(manifest.identity.url)},
+                   {"manifest", manifest_url},
+                   {"complete", manifest.complete},
+                   {"objects", manifest.listing.objects},
+                   {"objects_done", objects_done(manifest)},
+                   {"objects_skipped", manifest.skipped.count},
+                   {"bytes", manifest.listing.bytes},
+                   {"generation", manifest.generation},
+                   {"updated", to_rfc3339(manifest.updated, 6)},
+                   {"age_seconds", static_cast<double>(now - manifest.updated) / 1e6},
+                   {"owner",
+                    {{"host", printable(manifest.owner.host)},
+                     {"pid", manifest.owner.pid},
+                     {"started", to_rfc3339(manifest.owner.started)},
+                     {"heartbeat", to_rfc3339(manifest.owner.heartbeat)},
+                     {"released", manifest.owner.released}}},
+                   {"lanes", std::move(lanes)}};
+  if (manifest.identity.shard) {
+    document["shard"] = {{"index", manifest.identity.shard->index}, {"count", manifest.identity.shard->count}};
+  }
+  if (manifest.whole) {
+    document["whole_listing"] = {{"objects", manifest.whole->objects}, {"hash", to_hex(manifest.whole->hash)}};
+  }
+  return document;
+}
+
+std::string text_of(const Json& document) { return document.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+}  // namespace
+
+std::string status_json(const Manifest& manifest, const std::string& manifest_url, UnixMicros now) {
+  return text_of(document_of(manifest, manifest_url, now));
+}
+
+std::string shards_json(const std::vector<ShardStatus>& shards, UnixMicros now) {
+  std::string url;
+  bool complete = true;
+  std::uint64_t done = 0;
+  Json each = Json::array();
+  for (const ShardStatus& shard : shards) {
+    complete = complete && shard.manifest && shard.manifest->complete;
+    if (!shard.manifest) {
+      each.push_back(nullptr);
+      continue;
+    }
+    url = printable(shard.manifest->identity.url);
+    done += objects_done(*shard.manifest);
+    each.push_back(document_of(*shard.manifest, shard.url, now));
+  }
+  return text_of(Json{{"url", url},
+                      {"shards", shards.size()},
+                      {"complete", complete},
+                      {"objects", latest_whole(shards).value_or(WholeListing{}).objects},
+                      {"objects_done", done},
+                      {"same_listing", same_whole(shards)},
+                      {"shard", std::move(each)}});
 }
 
 }  // namespace millrace::s3_source

@@ -83,7 +83,7 @@ Resume fresh_start(const std::shared_ptr<const Listing>& listing, std::uint64_t 
 }
 
 Result<Resume> validate(const Manifest& manifest, const SourceIdentity& identity, std::uint64_t lanes, Frozen frozen,
-                        const std::shared_ptr<const Listing>& listing) {
+                        const std::shared_ptr<const Listing>& listing, const std::optional<WholeListing>& whole) {
   MILLRACE_TRY(check_settings(manifest, identity, lanes));
   Resume resume = fresh_start(listing, lanes);
   for (const LanePosition& position : manifest.positions) {
@@ -101,6 +101,14 @@ Result<Resume> validate(const Manifest& manifest, const SourceIdentity& identity
                       "Put the objects back and run again; {}",
                       resume.listing_change, to_hex(manifest.listing.hash), to_hex(listing->hash()), kStartOver)));
     }
+  }
+  if (frozen == Frozen::strict && whole && manifest.whole && *manifest.whole != *whole) {
+    return fail(Error::fatal(
+        ErrorCode::drift,
+        fmt::format("all shards together had {} objects with {} bytes (hash {}) and have {} with {} ({}) now, and "
+                    "frozen: strict allows no change. Put the objects back and run again; {}",
+                    manifest.whole->objects, manifest.whole->bytes, to_hex(manifest.whole->hash), whole->objects,
+                    whole->bytes, to_hex(whole->hash), kStartOver)));
   }
   return resume;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,8 +25,10 @@ struct Resume {
 [[nodiscard]] Resume fresh_start(const std::shared_ptr<const Listing>& listing, std::uint64_t lanes);
 
 /// Checks identity, lanes and every position, in this order (docs/formats/manifest.md, Resuming). Each failure
-/// (manifest for settings, drift for objects) names the field, the old and the new value and what to do.
+/// (manifest for settings, drift for objects) names the field, the old and the new value and what to do. `whole`: with
+/// a shard, what is listed now for all of them; only frozen: strict minds when that alone has changed.
 [[nodiscard]] Result<Resume> validate(const Manifest& manifest, const SourceIdentity& identity, std::uint64_t lanes,
-                                      Frozen frozen, const std::shared_ptr<const Listing>& listing);
+                                      Frozen frozen, const std::shared_ptr<const Listing>& listing,
+                                      const std::optional<WholeListing>& whole);
 
 }  // namespace millrace::s3_source

@@ -50,6 +50,12 @@ struct S3SourceOptions {
   std::optional<ByteSize> max_size;
   std::string modified_after;   ///< RFC 3339, inclusive; empty: any
   std::string modified_before;  ///< exclusive
+  /// Static sharding: this process takes the keys of one part, all parts together the whole prefix.
+  struct Shard {
+    std::uint64_t index = 0;  ///< 0 .. count-1
+    std::uint64_t count = 1;
+  };
+  std::optional<Shard> shard;  ///< nothing: one process reads everything
   OnEmpty on_empty = OnEmpty::warn;
   OnArchived on_archived = OnArchived::fail;
   Frozen frozen = Frozen::below;

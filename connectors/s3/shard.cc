@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "connectors/s3/shard.h"
+
+#include <fmt/format.h>
+
+#include "connectors/s3/rolling_hash.h"
+
+namespace millrace::s3_source {
+
+bool Shard::takes(std::string_view key) const noexcept { return hash_bytes(key) % count == index; }
+
+std::string Shard::describe() const { return fmt::format("{} of {}", index, count); }
+
+std::string shard_key(std::string_view manifest_key, const Shard& shard) {
+  const bool json = manifest_key.ends_with(".json");
+  if (json) manifest_key.remove_suffix(5);
+  return fmt::format("{}.shard-{}-of-{}{}", manifest_key, shard.index, shard.count, json ? ".json" : "");
+}
+
+void WholeListing::add(const ObjectInfo& object) {
+  std::string fields;
+  append_fields(fields, object.key, object.etag.value, object.size);
+  ++objects;
+  bytes = object.size > UINT64_MAX - bytes ? UINT64_MAX : bytes + object.size;
+  hash += hash_bytes(fields);
+}
+
+}  // namespace millrace::s3_source
