@@ -24,7 +24,8 @@ ComponentDescription store_options() {
   for (const StoreOptions::Known& known : StoreOptions::known()) {
     OptionDescription option;
     option.name = known.name;
-    option.type = "string";
+    option.type = known.type;
+    option.default_text = known.default_text;
     option.meaning = known.meaning;
     option.secret = known.secret;
     store.options.push_back(std::move(option));

@@ -264,6 +264,13 @@ TEST(S3SourceOptions, StoreOptionsSayWhenToGiveUp) {
   options.checkpoint.url = "s3://b/ck.json";
   EXPECT_EQ(settle(options)->retry.tries, 8);
   EXPECT_EQ(settle(options)->retry.patience, std::chrono::minutes(3));
+  for (const StoreOptions::Known& known : StoreOptions::known()) {  // as it is described
+    if (known.name == "max_retries") {
+      EXPECT_EQ(known.default_text, "7");
+    } else if (known.name == "retry_timeout") {
+      EXPECT_EQ(known.default_text, "3m");
+    }
+  }
   options.store = {{"max_retries", "2"}, {"retry_timeout", "5s"}};
   EXPECT_EQ(settle(options)->retry.tries, 3);
   EXPECT_EQ(settle(options)->retry.patience, std::chrono::seconds(5));

@@ -67,6 +67,45 @@ constexpr Row kRows[] = {
     {"disable_tagging", "", Kind::flag, false, "Never sends object tags."},
 };
 
+/// Of options that are no flags; the tests of those who use them hold them to what they do.
+constexpr std::pair<std::string_view, std::string_view> kDefaults[] = {
+    {"region", "as the environment or the profile says, else us-east-1"},
+    {"endpoint", "AWS_ENDPOINT_URL, else AWS"},
+    {"virtual_hosted_style_request", "on AWS, where the bucket's name allows it"},
+    {"http1_only", "true"},
+    {"user_agent", "millrace/ and the version"},
+    {"connect_timeout", "5s"},
+    {"timeout", "as long as bytes move"},
+    {"pool_idle_timeout", "30s"},
+    {"max_retries", "7"},
+    {"retry_timeout", "3m"},
+    {"checksum_algorithm", "none"},
+};
+
+std::string_view default_of(const Row& row) {
+  const auto found = std::ranges::find(kDefaults, row.name, &std::pair<std::string_view, std::string_view>::first);
+  if (found != std::end(kDefaults)) return found->second;
+  return row.kind == Kind::flag ? "false" : "";
+}
+
+std::string_view type_of(Kind kind) {
+  switch (kind) {
+    case Kind::text:
+      return "string";
+    case Kind::flag:
+      return "true or false";
+    case Kind::duration:
+      return "duration";
+    case Kind::count:
+      return "count";
+    case Kind::endpoint:
+      return "url";
+    case Kind::checksum:
+      return "none";
+  }
+  return "string";
+}
+
 /// "AWS-Access-Key-Id" as "access_key_id": the one spelling that names are compared in.
 std::string canonical(std::string_view name) {
   std::string out(name);
@@ -233,7 +272,8 @@ std::optional<std::string_view> StoreOptions::canonical_name(std::string_view sp
 const std::vector<StoreOptions::Known>& StoreOptions::known() {
   static const std::vector<Known> all = [] {
     std::vector<Known> rows;
-    for (const Row& row : kRows) rows.push_back({row.name, row.meaning, row.secret});
+    for (const Row& row : kRows)
+      rows.push_back({row.name, row.meaning, row.secret, type_of(row.kind), default_of(row)});
     return rows;
   }();
   return all;

@@ -36,6 +36,8 @@ class StoreOptions {
     std::string_view name;
     std::string_view meaning;
     bool secret = false;
+    std::string_view type;          ///< what its text must be: "duration", "true or false" ...
+    std::string_view default_text;  ///< a value, or in words; empty when there is none
   };
   [[nodiscard]] static const std::vector<Known>& known();
   /// The canonical name of any spelling; nothing when it is not known.

@@ -36,6 +36,28 @@ Map with_keys(Map more) {
   return more;
 }
 
+TEST(S3Options, DescribedDefaultsAreWhatHappensWithoutTheOption) {
+  const S3Options bare = must(kKeys);
+  for (const StoreOptions::Known& option : StoreOptions::known()) {
+    const std::string name(option.name);
+    EXPECT_NE(option.type, "") << name;
+    if (option.type == "true or false" && option.default_text != "on AWS, where the bucket's name allows it") {
+      EXPECT_TRUE(option.default_text == "false" || name == "http1_only") << name;
+    }
+    if (option.type != "duration" || option.default_text == "as long as bytes move") continue;
+    Map given = kKeys;
+    given[name] = option.default_text;
+    const S3Options same = must(given);
+    EXPECT_EQ(same.connect_timeout, bare.connect_timeout) << name;
+    EXPECT_EQ(same.pool_idle_timeout, bare.pool_idle_timeout) << name;
+  }
+  EXPECT_EQ(bare.connect_timeout, std::chrono::seconds(5));
+  EXPECT_EQ(bare.pool_idle_timeout, std::chrono::seconds(30));
+  EXPECT_FALSE(bare.request_timeout);
+  EXPECT_EQ(bare.region, "us-east-1");
+  EXPECT_TRUE(bare.user_agent.starts_with("millrace/"));
+}
+
 TEST(S3Options, OptionsWinOverTheEnvironment) {
   const Map environment = {
       {"AWS_REGION", "eu-west-1"}, {"AWS_ENDPOINT_URL", "https://env.test"}, {"AWS_CA_BUNDLE", "/env.pem"}};
