@@ -75,15 +75,31 @@ Result<void> share_sink_store(Config& config) {
   return set_all(config, values, "--to");
 }
 
-/// Byte for byte, one record a line, where nothing else was set.
+/// Is each record one JSON document, which may have newlines in it?
+bool gives_json(const Config& config) {
+  const std::string format = config.section("source.s3.format").text();
+  const ConfigSection decode = config.section("decode");
+  return (format == "json_array" || format == "csv") && !decode.child("raw").exists() && !decode.child("text").exists();
+}
+
+/// Where nothing else was set: byte for byte, one record a line; a whole object as it was; what is JSON only once it is
+/// read as JSON lines.
 Result<void> copy_records(Config& config, const std::string& from) {
   const ConfigSection sink = config.section("sink.s3");
   if (!sink.exists()) return {};
   const auto missing = [&](const char* key) { return !sink.child(key).exists(); };
   if (missing("path_template")) MILLRACE_TRY(config.set("sink.s3.path_template", verbatim("{topic}"), "--to"));
+  if (missing("output_format") && gives_json(config)) {
+    MILLRACE_TRY(config.set("sink.s3.output_format", "json_lines", "--to"));
+    if (missing("wrap")) MILLRACE_TRY(config.set("sink.s3.wrap", "false", "--to"));
+    return missing("extension") ? config.set("sink.s3.extension", "ndjson", "--to") : Result<void>();
+  }
   if (missing("output_format")) MILLRACE_TRY(config.set("sink.s3.output_format", "raw", "--to"));
   if (config.section("sink.s3.output_format").text() != "raw") return {};
-  if (missing("delimiter")) MILLRACE_TRY(config.set("sink.s3.delimiter", R"("\n")", "--to"));
+  if (missing("delimiter")) {
+    const bool whole = config.section("source.s3.format").text() == "raw";
+    MILLRACE_TRY(config.set("sink.s3.delimiter", whole ? R"("")" : R"("\n")", "--to"));
+  }
   if (missing("extension")) MILLRACE_TRY(config.set("sink.s3.extension", extension_of(from), "--to"));
   return {};
 }

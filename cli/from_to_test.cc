@@ -44,6 +44,30 @@ TEST(FromTo, StandsForACopyByteForByte) {
   EXPECT_EQ(config.name, "--from s3://in/exports/ --to s3://out/landing/");
 }
 
+TEST(FromTo, TheOutputFollowsTheFormatOfTheSource) {
+  const auto sink_of = [](std::vector<std::string> set) {
+    const LoadedConfig config =
+        loaded({.file = {}, .from = "s3://in/all.dat", .to = "s3://out/landing/", .set = std::move(set)});
+    const ConfigSection sink = config.config.section("sink.s3");
+    std::string all = sink.child("output_format").text();
+    for (const char* key : {"wrap", "delimiter", "extension"}) {
+      if (sink.child(key).exists()) all += " " + std::string(key) + "=" + sink.child(key).text();
+    }
+    return all;
+  };
+  EXPECT_EQ(sink_of({}), "raw delimiter=\n extension=dat");
+  EXPECT_EQ(sink_of({"source.s3.format=lines"}), "raw delimiter=\n extension=dat");
+  EXPECT_EQ(sink_of({"source.s3.format=raw"}), "raw delimiter= extension=dat");
+  EXPECT_EQ(sink_of({"source.s3.format=raw", "sink.s3.delimiter=x"}), "raw delimiter=x extension=dat");
+  for (const char* format : {"csv", "json_array"}) {
+    const std::string set = std::string("source.s3.format=") + format;
+    EXPECT_EQ(sink_of({set}), "json_lines wrap=false extension=ndjson");
+    EXPECT_EQ(sink_of({set, "decode.raw={}"}), "raw delimiter=\n extension=dat");
+    EXPECT_EQ(sink_of({set, "sink.s3.wrap=true"}), "json_lines wrap=true extension=ndjson");
+    EXPECT_EQ(sink_of({set, "sink.s3.output_format=json_array"}), "json_array");
+  }
+}
+
 TEST(FromTo, ThePositionLiesBesideTheOutputUnderADotName) {
   const auto manifest = [](const char* from, const char* to) {
     const auto url = manifest_url_beside(from, to);

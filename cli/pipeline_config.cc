@@ -37,6 +37,11 @@ struct EnumNames<decode::JsonFraming> {
                                                                                {"lines", decode::JsonFraming::lines},
                                                                                {"array", decode::JsonFraming::array}};
 };
+template <>
+struct EnumNames<CsvTypes> {
+  static constexpr std::pair<std::string_view, CsvTypes> names[] = {{"strings", CsvTypes::strings},
+                                                                    {"infer", CsvTypes::infer}};
+};
 
 }  // namespace millrace
 
@@ -99,6 +104,24 @@ const Schema<DecodeOptions>& json_schema() {
                "An object with one key twice is an error, at any depth.");
     s.optional("framing", &DecodeOptions::framing,
                "What a payload holds: one document, one a line, or an array of documents.");
+    return s;
+  }();
+  return schema;
+}
+
+const Schema<DecodeOptions>& csv_schema() {
+  static const Schema<DecodeOptions> schema = [] {
+    Schema<DecodeOptions> s("csv",
+                            "Each row becomes a JSON object with the names of the header. What a source with format: "
+                            "csv has without decode.");
+    s.optional(
+        "on_error", &DecodeOptions::on_error,
+        "A row that cannot be read, or has another number of fields than the header, ends the run, or is skipped "
+        "and counted.");
+    s.optional(
+        "types", &DecodeOptions::types,
+        "strings: every value is a string. infer: outside quotes a JSON number, true and false are themselves, and "
+        "nothing is null.");
     return s;
   }();
   return schema;
@@ -221,18 +244,36 @@ const Kind* read_connector(const ConfigSection& at, const std::vector<Kind>& kin
   return &*found;
 }
 
-DecodeOptions read_decode(const ConfigSection& at, ConfigProblems& problems) {
+/// `payload_format`: what the source says its payloads are; empty when it says nothing, or is wrong itself.
+DecodeOptions read_decode(const ConfigSection& at, const std::string& payload_format, ConfigProblems& problems) {
+  const bool rows = payload_format == "csv";
   DecodeOptions options;
-  if (!at.exists()) return options;
-  const auto name = only_key(at, {"json", "text", "raw"}, problems);
+  if (!at.exists()) {
+    if (rows) options.kind = DecodeOptions::Kind::csv;
+    return options;
+  }
+  const auto name = only_key(at, {"json", "text", "raw", "csv"}, problems);
   if (!name) return options;
   const ConfigSection section = at.child(*name);
   if (*name == "json") {
     options = json_schema().parse_into(section, problems);
     options.kind = DecodeOptions::Kind::json;
+    if (rows) {
+      problems.add(at.child(*name).key_where(),
+                   "decode.json: the source gives rows (format: csv), which are no JSON; leave decode out, or write "
+                   "decode.csv, to make objects of them");
+    }
   } else if (*name == "text") {
     options = text_schema().parse_into(section, problems);
     options.kind = DecodeOptions::Kind::text;
+  } else if (*name == "csv") {
+    options = csv_schema().parse_into(section, problems);
+    options.kind = DecodeOptions::Kind::csv;
+    if (!rows && !payload_format.empty()) {
+      problems.add(at.child(*name).key_where(),
+                   fmt::format("decode.csv: reads the rows of a source with format: csv; its format is '{}'",
+                               printable(payload_format)));
+    }
   } else {
     options = raw_schema().parse_into(section, problems);
     options.kind = DecodeOptions::Kind::raw;
@@ -291,7 +332,9 @@ Result<PipelineConfig> PipelineConfig::read(const Config& config, const Registry
   out.pipeline.drain_timeout = engine.drain_timeout;
   read_section(root.child("checkpoint"), checkpoint_schema(), out.pipeline, problems);
   out.source = read_connector(root.child("source"), registry.sources(), out.source_section, problems);
-  out.decode = read_decode(root.child("decode"), problems);
+  const bool says_format = out.source != nullptr && out.source->payload_format;
+  out.decode =
+      read_decode(root.child("decode"), says_format ? out.source->payload_format(out.source_section) : "", problems);
   out.sink = read_connector(root.child("sink"), registry.sinks(), out.sink_section, problems);
   if (const ConfigSection listen = root.section("metrics.listen"); listen.kind() == ConfigSection::Kind::null) {
     problems.add(listen.key_where(), "metrics.listen: expects an address such as 127.0.0.1:9464, or none");
@@ -312,9 +355,11 @@ ComponentDescription describe_pipeline_file(const Registry& registry) {
   OptionDescription decode;
   decode.name = "decode";
   decode.type = "one section";
-  decode.meaning = "How payloads are read; without it they pass as they came.";
-  decode.nested = {section_of(json_schema().description()), section_of(text_schema().description()),
-                   section_of(raw_schema().description())};
+  decode.meaning =
+      "How payloads are read; without it they pass as they came, but for the rows of format: csv, which become "
+      "objects.";
+  decode.nested = {section_of(json_schema().description()), section_of(csv_schema().description()),
+                   section_of(text_schema().description()), section_of(raw_schema().description())};
   file.options.push_back(std::move(decode));
   file.options.push_back(connectors_of("sink", "Where records go.", registry.sinks()));
   file.options.push_back(section_of(metrics_schema().description()));

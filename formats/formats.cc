@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millrace/framing/formats.h"
 
+#include "formats/csv/framer.h"
 #include "formats/json_array/framer.h"
 #include "formats/lines/framer.h"
 #include "formats/ndjson/framer.h"
@@ -16,6 +17,7 @@ struct Row {
 constexpr Row kRows[] = {{"ndjson", ndjson::make_ndjson_framer},
                          {"lines", lines::make_line_framer},
                          {"json_array", json_array::make_json_array_framer},
+                         {"csv", csv::make_csv_framer},
                          {"raw", raw::make_raw_framer}};
 
 }  // namespace

@@ -121,7 +121,10 @@ Result<PollResult> S3Lane::frame(std::size_t max_records) {
     if (!status) return fail(unreadable(std::move(status).error()));
     switch (*status) {
       case FrameReader::Status::frames: {
-        if (index_ == 0) MILLRACE_TRY(check_first_frame());
+        if (index_ == 0) {
+          MILLRACE_TRY(check_first_frame());
+          take_columns();
+        }
         if (discard_ == 0) return batch_of(0);
         const std::size_t drop = std::min<std::uint64_t>(discard_, frames_.size());
         discard_ -= drop;
@@ -165,6 +168,15 @@ Result<void> S3Lane::check_first_frame() const {
                   "with Content-Encoding: gzip on top), and only one layer is undone. Store it with one layer less, or "
                   "leave it out with exclude",
                   to_string(*inner)))));
+}
+
+/// The header is known with the first row; the origin that tells it to the decoder is shared from here on.
+void S3Lane::take_columns() {
+  auto columns = reader_.columns();
+  if (!columns) return;
+  auto origin = std::make_shared<Origin>(*origin_);
+  origin->columns = std::move(columns);
+  origin_ = std::move(origin);
 }
 
 Result<PollResult> S3Lane::batch_of(std::size_t from) {

@@ -62,6 +62,7 @@ class S3Lane final : public SourceLane {
   PollResult completion_batch(std::uint64_t ordinal);
   Result<void> start_reading(Piece& piece);
   Result<void> check_first_frame() const;
+  void take_columns();
   [[nodiscard]] Error unreadable(Error error) const;
   std::optional<Piece> take_piece();
   void push(Piece piece);

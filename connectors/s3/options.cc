@@ -94,6 +94,15 @@ Schema<S3SourceOptions::Shard> shard_schema() {
   return s;
 }
 
+Schema<S3SourceOptions::Csv> csv_schema() {
+  using Csv = S3SourceOptions::Csv;
+  Schema<Csv> s("csv", "How format csv is spelled: RFC 4180, where not said otherwise.");
+  s.optional("delimiter", &Csv::delimiter, "The one character between fields.", {.example = ";"});
+  s.optional("quote", &Csv::quote,
+             "The one character around fields that hold a delimiter, a newline or itself, doubled.");
+  return s;
+}
+
 Schema<S3SourceOptions> source_schema() {
   using Options = S3SourceOptions;
   Schema<Options> s("s3",
@@ -111,7 +120,8 @@ Schema<S3SourceOptions> source_schema() {
       "format", &Options::format,
       "How records are framed. ndjson: one a line; blank lines are none; a last line needs no newline. lines: "
       "every line, blank ones too. json_array: the elements of the one array that an object is, read as it comes. "
-      "raw: the whole object, as long as max_record_bytes at most.");
+      "csv: the rows below the header row. raw: the whole object, as long as max_record_bytes at most.");
+  s.nested("csv", &Options::csv, csv_schema(), "How format csv is spelled.");
   s.optional(
       "compression", &Options::compression,
       "auto: by the object's extension (.gz .gzip .zst .zstd .bz2 .xz .lz4) or its Content-Encoding, checked against "
@@ -288,6 +298,32 @@ SourceIdentity::Limits identity_of(const ObjectLimits& limits) {
   return {size(limits.min_size), size(limits.max_size), time(limits.modified_after), time(limits.modified_before)};
 }
 
+/// The one byte of `text`, where it can be told from all that rows are made of besides.
+std::optional<char> csv_byte(std::string_view key, const std::string& text, Findings& findings) {
+  const auto byte = text.size() == 1 ? static_cast<unsigned char>(text[0]) : 0U;
+  if (byte != 0 && byte < 0x80 && byte != '\n' && byte != '\r') return text[0];
+  findings.add(key, fmt::format("'{}' is not one ASCII character other than a line end", printable(text)));
+  return std::nullopt;
+}
+
+CsvDialect examine_csv(const S3SourceOptions& options, Findings& findings) {
+  CsvDialect dialect;
+  dialect.delimiter = csv_byte("csv.delimiter", options.csv.delimiter, findings).value_or(dialect.delimiter);
+  dialect.quote = csv_byte("csv.quote", options.csv.quote, findings).value_or(dialect.quote);
+  if (dialect.delimiter == dialect.quote) findings.add("csv.quote", "is the delimiter; it has to be another character");
+  if (options.format != "csv" && dialect != CsvDialect{}) {
+    findings.add("csv", fmt::format("says how format: csv is spelled, but format is '{}'", printable(options.format)));
+  }
+  return dialect;
+}
+
+/// As the manifest keeps it: another dialect makes other records of the same bytes.
+std::string format_of_identity(const std::string& format, CsvDialect dialect) {
+  if (format != "csv" || dialect == CsvDialect{}) return format;
+  return fmt::format("csv, delimiter '{}', quote '{}'", printable({&dialect.delimiter, 1}),
+                     printable({&dialect.quote, 1}));
+}
+
 std::string_view name_of(ObjectCodec codec) {
   for (const auto& [name, value] : EnumNames<ObjectCodec>::names) {
     if (value == codec) return name;
@@ -330,6 +366,7 @@ Settings examine(S3SourceOptions options, Findings& findings) {
       known += fmt::format("{}{}", known.empty() ? "" : ", ", format);
     findings.add("format", fmt::format("'{}' is not a format; known: {}", options.format, known));
   }
+  settings.csv = examine_csv(options, findings);
   if (!url || !checkpoint_url || !store || !checkpoint_store || !filter || !limits) return settings;
 
   settings.store = *std::move(store);
@@ -337,7 +374,7 @@ Settings examine(S3SourceOptions options, Findings& findings) {
   settings.filter = *std::move(filter);
   settings.limits = *limits;
   settings.identity.url = url->to_string();
-  settings.identity.format = options.format;
+  settings.identity.format = format_of_identity(options.format, settings.csv);
   settings.identity.compression = name_of(options.compression);
   settings.identity.include = options.include;
   settings.identity.exclude = options.exclude;

@@ -37,6 +37,7 @@ struct Settings {
   std::string name;  ///< of the records' origin
   RetryPolicy retry;
   FramerFactory framer = nullptr;
+  CsvDialect csv;
 
   /// Where another shard of the same source keeps its manifest.
   [[nodiscard]] StoreUrl checkpoint_of(const Shard& shard) const;

@@ -195,14 +195,16 @@ TEST(S3SourceOptions, BucketKeysAndUnknownOnesInStoreAreRefusedByName) {
 TEST(S3SourceOptions, KeysThatContradictEachOther) {
   EXPECT_NE(problem(std::string(kLeast) + "prefetch_bytes: 1KiB").find("less than one chunk"), std::string::npos);
   EXPECT_NE(problem(std::string(kLeast) + "chunk_bytes: 0").find("chunk_bytes"), std::string::npos);
-  EXPECT_NE(problem(std::string(kLeast) + "format: csv").find("known: ndjson"), std::string::npos);
+  EXPECT_NE(problem(std::string(kLeast) + "format: xml")
+                .find("'xml' is not a format; known: ndjson, lines, json_array, csv, raw"),
+            std::string::npos);
   EXPECT_NE(problem(std::string(kLeast) + "include: [\"[\"]").find("without a ]"), std::string::npos);
   EXPECT_NE(problem("url: memory://x\ncheckpoint: {url: \"s3://b/c\"}").find("source.s3.url"), std::string::npos);
 }
 
 TEST(S3SourceOptions, AllProblemsAreToldTogether) {
   const std::string text =
-      problem("url: s3://b/in/\ncheckpoint: {url: \"s3://b/in/c\"}\nformat: csv\nprefetch_bytes: 1KiB");
+      problem("url: s3://b/in/\ncheckpoint: {url: \"s3://b/in/c\"}\nformat: xml\nprefetch_bytes: 1KiB");
   for (const char* part : {"checkpoint.url", "format", "prefetch_bytes"})
     EXPECT_NE(text.find(part), std::string::npos) << part;
 }

@@ -119,6 +119,7 @@ Result<SourceEvent> BackfillSource::begin(Prepared prepared) {
   setup.compression = settings_.given.compression;
   setup.framer = settings_.framer;
   setup.framer_options.max_record_bytes = settings_.given.max_record_bytes.bytes;
+  setup.framer_options.csv = settings_.csv;
   setup.decompressor_options.zstd_window_log_max = static_cast<int>(settings_.given.zstd_window_log_max);
   setup.decompressor_options.xz_memory_limit = settings_.given.xz_memory_limit.bytes;
   setup.origin.stream = context_.pipeline;
@@ -300,6 +301,10 @@ SourceKind S3Source::kind() {
     return {};
   };
   kind.make = [](const ConfigSection& section, const BuildContext& context) { return make(section, context); };
+  kind.payload_format = [](const ConfigSection& section) -> std::string {
+    const auto options = schema().parse(section);
+    return options ? options->format : "";
+  };
   kind.status = s3_source::read_status;
   kind.drift = s3_source::report_drift;
   return kind;

@@ -37,6 +37,10 @@ std::vector<Sample> samples() {
       {"json_array",
        "\xEF\xBB\xBF [\n{\"n\": \"],[\\\"\"} , [1,[2]],\"a,\\\\\",\n 4,null]\r\n",
        {"{\"n\": \"],[\\\"\"}", "[1,[2]]", "\"a,\\\\\"", "4", "null"}},
+      {"csv",
+       "\xEF\xBB\xBF"
+       "a,\"b\n\"\r\n1,\"x\r\ny\"\r\n\r\n2,\"\"\"\"\n\"\",\n3,z",
+       {"1,\"x\r\ny\"", "2,\"\"\"\"", "\"\",", "3,z"}},
       {"raw", std::string("\0\xFF\n\r\n\x1F", 6), {std::string("\0\xFF\n\r\n\x1F", 6)}},
   };
 }
@@ -137,6 +141,63 @@ TEST_F(FormatFaults, C12_WhatIsNoArrayNamesObjectElementAndTheWayOut) {
   EXPECT_EQ(
       problem_of("json_array", "[{},{\"n\":"),
       "object 's3://b/in/a': the array is not closed: the object ends inside element 2 (decoded byte 3, element 2)");
+}
+
+TEST_F(FormatFaults, WhatIsNoCsvNamesObjectRowLineAndTheWayOut) {
+  EXPECT_EQ(
+      problem_of("csv", "\na,b,a\n1,2,3\n"),
+      "object 's3://b/in/a': the header of this CSV cannot be read: columns 1 and 3 have one name, 'a'; each needs "
+      "a name of its own (decoded byte 1, line 2)");
+  EXPECT_EQ(
+      problem_of("csv", "a,b\n1,2\n3,\"4\n5,6\n"),
+      "object 's3://b/in/a': the object ends inside the quotes of row 2, which begins in line 3, which open in line "
+      "3: it was cut off, or a quote is missing or too many (decoded byte 8, line 3)");
+}
+
+// The header reaches the decoder with the origin, also where the run goes on in the middle of an object.
+TEST_F(SourceTest, EachObjectsRowsComeWithItsOwnHeader) {
+  memory->set("in/a", "x,y\n1,2\n3,4\n5,6\n");
+  memory->set("in/b.gz", gzip_of("z\n7\n"));
+  const auto headers_of = [&](std::size_t polls) {
+    BackfillRig rig(memory);
+    rig.options.format = "csv";
+    rig.options.lanes = 1;
+    rig.max_records = 1;
+    rig.flags.take_over = true;
+    EXPECT_TRUE(rig.open());
+    std::vector<std::string> seen;
+    for (std::size_t i = 0; i < polls; ++i) {
+      const auto polled = rig.lanes[0]->poll(1, std::chrono::seconds(20));
+      if (!polled || !std::holds_alternative<PayloadBatch>(*polled)) break;
+      const auto& batch = std::get<PayloadBatch>(*polled);
+      for (const std::string_view row : batch.payloads) {
+        std::string names;
+        for (const std::string& name : batch.origin->columns->names) names += name + " ";
+        seen.push_back(names + std::string(row));
+      }
+    }
+    EXPECT_TRUE(rig.commit());
+    rig.kill();
+    return seen;
+  };
+  EXPECT_EQ(headers_of(2), (Records{"x y 1,2", "x y 3,4"}));
+  EXPECT_EQ(headers_of(10), (Records{"x y 5,6", "z 7"}));
+}
+
+TEST_F(SourceTest, F09_AnotherDialectOfCsvIsAnotherSource) {
+  memory->set("in/a", "a;b\n1;2\n3;4\n");
+  {
+    BackfillRig first(memory);
+    first.options.format = "csv";
+    ASSERT_TRUE(first.run());
+  }
+  BackfillRig second(memory);
+  second.options.format = "csv";
+  second.options.csv.delimiter = ";";
+  const auto run = second.run();
+  ASSERT_FALSE(run);
+  EXPECT_NE(message_of(run).find("format was csv and is csv, delimiter ';', quote '\"' now"), std::string::npos)
+      << message_of(run);
 }
 
 TEST_F(SourceTest, G02_RandomBytesComeBackAsTheOneRecordOfRaw) {

@@ -74,6 +74,7 @@ void FrameReader::start(Decompressor* decompressor) {
 
 bool FrameReader::wants_chunk() const noexcept { return state_->wants_chunk; }
 bool FrameReader::finished() const noexcept { return state_->finished && !state_->error; }
+std::shared_ptr<const Columns> FrameReader::columns() const { return state_->framer->columns(); }
 std::uint64_t FrameReader::stored_bytes() const noexcept { return state_->stored_bytes; }
 std::uint64_t FrameReader::decoded_bytes() const noexcept { return state_->decoded_bytes(); }
 std::uint64_t FrameReader::trailing_zeros() const noexcept {

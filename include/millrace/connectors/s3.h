@@ -32,6 +32,10 @@ struct S3SourceOptions {
   std::string url;  ///< required
   std::uint64_t lanes = 4;
   std::string format = "ndjson";
+  struct Csv {
+    std::string delimiter = ",";
+    std::string quote = "\"";
+  } csv;  ///< with format csv only
   ObjectCodec compression = ObjectCodec::auto_detect;
   struct Checkpoint {
     std::string url;  ///< required

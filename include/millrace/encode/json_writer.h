@@ -10,12 +10,11 @@
 
 #include "millrace/base/bytes.h"
 #include "millrace/base/error.h"
+#include "millrace/base/json_string.h"
 #include "millrace/decode/payload.h"
 
 namespace millrace {
 
-/// Appends `text`, which is UTF-8, in quotes.
-void append_json_string(ByteBuffer& out, std::string_view text);
 /// Appends the standard alphabet, padded, without quotes.
 void append_base64(ByteBuffer& out, std::string_view bytes);
 /// Appends decimal digits.

@@ -61,6 +61,9 @@ class FrameReader {
   /// was pushed as such.
   [[nodiscard]] bool finished() const noexcept;
 
+  /// What the framer knows of the object's rows (Framer::columns); of this object only.
+  [[nodiscard]] std::shared_ptr<const Columns> columns() const;
+
   /// Since start(): bytes pushed, bytes decoded (equal for a plain object), zero bytes after the last member or frame.
   [[nodiscard]] std::uint64_t stored_bytes() const noexcept;
   [[nodiscard]] std::uint64_t decoded_bytes() const noexcept;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "millrace/base/result.h"
+#include "millrace/record/columns.h"
 
 namespace millrace {
 
@@ -35,11 +36,15 @@ class Framer {
   [[nodiscard]] virtual std::uint64_t position() const = 0;
   /// What position() counts, for messages.
   [[nodiscard]] virtual std::string_view position_unit() const { return "line"; }
+  /// What a decoder has to know of this stream to read its frames: null, but for formats of rows under a header once
+  /// that is framed, which is before the first frame.
+  [[nodiscard]] virtual std::shared_ptr<const Columns> columns() const { return nullptr; }
 };
 
 struct FramerOptions {
   std::size_t max_record_bytes =
       64U << 20U;  ///< a record longer than this is an error (too_large) before it is buffered whole
+  CsvDialect csv;  ///< of format csv
 };
 
 /// Makes one framer per lane, for a format chosen by name.

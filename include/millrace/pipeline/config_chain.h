@@ -2,6 +2,7 @@
 // The chain of a pipeline that is configured rather than written: one decoder, one encoder, one sink.
 #pragma once
 
+#include "millrace/decode/csv.h"
 #include "millrace/decode/json.h"
 #include "millrace/encode/encode_spec.h"
 #include "millrace/pipeline/chain.h"
@@ -16,10 +17,12 @@ struct DecodeOptions {
     raw,   ///< the same, said on purpose
     text,
     json,
+    csv,  ///< rows of a source that frames csv
   } kind = Kind::none;
   OnError on_error = OnError::fail;
   bool reject_duplicate_keys = false;                         ///< json
   decode::JsonFraming framing = decode::JsonFraming::single;  ///< json
+  CsvTypes types = CsvTypes::strings;                         ///< csv
 };
 
 /// Makes a chain per lane, to the lane's only sink, for any pair of decoder and format. Which pair it is, is settled

@@ -36,6 +36,8 @@ struct SourceKind {
   /// Parses and checks only; opens nothing.
   std::function<Result<void>(const ConfigSection&)> validate;
   std::function<Result<std::unique_ptr<Source>>(const ConfigSection&, const BuildContext&)> make;
+  /// What each payload of a valid section is, by name ("csv"), where not every decoder can read it. Null: any can.
+  std::function<std::string(const ConfigSection&)> payload_format;
   /// For `millrace status`: reads the kept position and renders it for people; json asks for one JSON document. Null:
   /// nothing kept.
   std::function<Result<std::string>(const ConfigSection&, const BuildContext&, bool json)> status;

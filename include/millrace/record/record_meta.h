@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
 #include "millrace/base/ids.h"
 #include "millrace/base/time.h"
+#include "millrace/record/columns.h"
 
 namespace millrace {
 
@@ -20,6 +22,7 @@ struct Origin {
   std::string etag;    ///< as the store gave it; may be empty
   UnixMicros last_modified = kNoTimestamp;
   Offset first_offset;  ///< of the object's first record: a record's index in its object is offset - first_offset
+  std::shared_ptr<const Columns> columns;  ///< of records that are rows of the object; null for others
 };
 
 struct Header {

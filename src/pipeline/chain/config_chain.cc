@@ -11,7 +11,7 @@
 namespace millrace {
 namespace {
 
-using AnyDecoder = std::variant<decode::RawDecoder, decode::TextDecoder, decode::JsonDecoder>;
+using AnyDecoder = std::variant<decode::RawDecoder, decode::TextDecoder, decode::JsonDecoder, decode::CsvDecoder>;
 using AnyEncoder = std::variant<encode::Encoder<encode::DiscardFormat>, encode::Encoder<encode::RawFormat>,
                                 encode::Encoder<encode::JsonLinesFormat>, encode::Encoder<encode::JsonArrayFormat>>;
 
@@ -23,6 +23,8 @@ AnyDecoder decoder_of(const DecodeOptions& options) {
       return decode::json({.on_error = options.on_error,
                            .reject_duplicate_keys = options.reject_duplicate_keys,
                            .framing = options.framing});
+    case DecodeOptions::Kind::csv:
+      return decode::csv({.on_error = options.on_error, .types = options.types});
     case DecodeOptions::Kind::none:
     case DecodeOptions::Kind::raw:
       break;

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Columns: what the rows of one object have in common: how they are spelled, and the names in their header. Known to
+// the framer, which reads the header, and to the decoder, which reads the rows. Immutable once shared; any thread.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace millrace {
+
+/// How CSV is spelled: RFC 4180 with other bytes for the two that vary. ASCII, not the same, no CR, no LF.
+struct CsvDialect {
+  char delimiter = ',';
+  char quote = '"';
+  friend bool operator==(const CsvDialect&, const CsvDialect&) = default;
+};
+
+struct Columns {
+  std::vector<std::string> names;  ///< UTF-8, each but once
+  CsvDialect dialect;
+};
+
+}  // namespace millrace
