@@ -46,6 +46,11 @@ struct StatusArguments {
   bool drift = false;
 };
 
+struct VerifyArguments {
+  InputArguments input;
+  bool json = false;
+};
+
 enum class DescribeFormat { text, markdown, json_schema };
 struct DescribeArguments {
   std::string component;  ///< empty: what there is
@@ -61,8 +66,8 @@ struct UsageError {
   std::string text;
 };
 
-using CommandLine =
-    std::variant<RunArguments, ValidateArguments, StatusArguments, DescribeArguments, ShowText, UsageError>;
+using CommandLine = std::variant<RunArguments, ValidateArguments, StatusArguments, VerifyArguments, DescribeArguments,
+                                 ShowText, UsageError>;
 
 /// `arguments` without the program's name.
 [[nodiscard]] CommandLine parse_command_line(const std::vector<std::string>& arguments);

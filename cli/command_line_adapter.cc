@@ -76,6 +76,7 @@ struct Words {
   std::string log_format;
   std::string log_level;
   std::string status_format = "text";
+  std::string verify_format = "text";
   std::string describe_format = "text";
 };
 
@@ -174,6 +175,7 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments) {
   RunArguments run;
   ValidateArguments validate;
   StatusArguments status;
+  VerifyArguments verify;
   DescribeArguments describe;
   Words words;
   const auto add_command = [&](const char* name) {
@@ -193,6 +195,9 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments) {
   status_app
       ->add_flag("--drift", status.drift, "List again, and print what has changed since the first run as JSON lines")
       ->group("Output");
+  CLI::App* verify_app = add_command("verify");
+  add_input(*verify_app, verify.input);
+  choice(*verify_app, "--format", words.verify_format, {"text", "json"}, "How it is printed")->group("Output");
   CLI::App* describe_app = add_command("describe");
   describe_app->add_option("COMPONENT", describe.component, "What to describe; without it, everything there is")
       ->type_name("")
@@ -241,6 +246,11 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments) {
     if (std::string problem = input_problem(status.input); !problem.empty()) return usage(command, problem);
     status.json = words.status_format == "json";
     return status;
+  }
+  if (command == "verify") {
+    if (std::string problem = input_problem(verify.input); !problem.empty()) return usage(command, problem);
+    verify.json = words.verify_format == "json";
+    return verify;
   }
   if (command == "describe") {
     describe.format = words.describe_format == "markdown"      ? DescribeFormat::markdown

@@ -154,7 +154,8 @@ TEST_P(HelpOf, SaysWhatItIsForAndItsExamplesAreUnderstood) {
   EXPECT_EQ(shown(arguments), help);
 }
 
-INSTANTIATE_TEST_SUITE_P(Commands, HelpOf, testing::Values("millrace", "run", "validate", "status", "describe"));
+INSTANTIATE_TEST_SUITE_P(Commands, HelpOf,
+                         testing::Values("millrace", "run", "validate", "status", "verify", "describe"));
 
 TEST(Help, RunGroupsItsOptions) {
   const std::string help = shown({"run", "--help"});

@@ -74,6 +74,23 @@ int status(const StatusArguments& arguments, const Registry& registry) {
   return print(*text) ? kExitCompleted : kExitFailed;
 }
 
+int verify(const VerifyArguments& arguments, const Registry& registry) {
+  const auto loaded = load_config(arguments.input);
+  if (!loaded) return report(loaded.error());
+  const auto config = read_pipeline(loaded->config, registry);
+  if (!config) return report(config.error());
+  if (!config->source->verify) {
+    return report(Error::fatal(ErrorCode::not_supported,
+                               fmt::format("the source {} gives no receipt to verify", config->source->name)));
+  }
+  BuildContext context;
+  context.pipeline = config->pipeline.name;
+  context.receipt = config->receipt;
+  const auto verdict = config->source->verify(config->source_section, context, arguments.json);
+  if (!verdict) return report(verdict.error());
+  return print(verdict->text) && verdict->ok ? kExitCompleted : kExitFailed;
+}
+
 int run_program(int count, const char* const* arguments, const Registry& registry) {
   // A reader of stdout that goes away is an error to be told, not a death.
   std::signal(SIGPIPE, SIG_IGN);
@@ -88,6 +105,7 @@ int run_program(int count, const char* const* arguments, const Registry& registr
   if (const auto* command = std::get_if<RunArguments>(&line)) return run(*command, registry);
   if (const auto* command = std::get_if<ValidateArguments>(&line)) return validate(*command, registry);
   if (const auto* command = std::get_if<StatusArguments>(&line)) return status(*command, registry);
+  if (const auto* command = std::get_if<VerifyArguments>(&line)) return verify(*command, registry);
   return describe(std::get<DescribeArguments>(line), registry);
 }
 

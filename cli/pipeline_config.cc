@@ -184,10 +184,28 @@ const Schema<LogOptions>& log_schema() {
   return schema;
 }
 
+const Schema<ReceiptRequest>& receipt_schema() {
+  static const Schema<ReceiptRequest> schema = [] {
+    Schema<ReceiptRequest> s(
+        "receipt",
+        "Asks for a receipt: what was read of every object and what became of its records, written "
+        "and added up before the run is called Completed.");
+    s.required("url", &ReceiptRequest::url,
+               "The object to write: one JSON line for each object and a total; compressed when it ends in .zst.",
+               {.example = "s3://my-bucket/_receipts/exports-2026-07.ndjson.zst"});
+    s.optional(
+        "store", &ReceiptRequest::store,
+        "Store options, as under the source's. Empty: those of the source or of its manifest, where the bucket is "
+        "the same.");
+    return s;
+  }();
+  return schema;
+}
+
 constexpr std::array<std::string_view, 8> kSections{"pipeline", "checkpoint", "source", "decode",
-                                                    "sink",     "metrics",    "log",    ""};
+                                                    "sink",     "metrics",    "log",    "receipt"};
 /// Sections of the design that this version does not have yet. Ignoring one would move records past it.
-constexpr std::array<std::string_view, 4> kLater{"transforms", "sinks", "dead_letter", "receipt"};
+constexpr std::array<std::string_view, 3> kLater{"transforms", "sinks", "dead_letter"};
 
 void check_sections(const ConfigSection& root, ConfigProblems& problems) {
   std::vector<std::string> known;
@@ -342,6 +360,11 @@ Result<PipelineConfig> PipelineConfig::read(const Config& config, const Registry
     read_section(root.child("metrics"), metrics_schema(), out.metrics, problems);
   }
   read_section(root.child("log"), log_schema(), out.log, problems);
+  read_section(root.child("receipt"), receipt_schema(), out.receipt, problems);
+  if (!out.receipt.url.empty() && out.source != nullptr && !out.source->gives_receipt) {
+    problems.add(root.child("receipt").key_where(),
+                 fmt::format("receipt: the source '{}' gives none; remove the section", out.source->name));
+  }
   MILLRACE_TRY(problems.result());
   return out;
 }
@@ -364,6 +387,7 @@ ComponentDescription describe_pipeline_file(const Registry& registry) {
   file.options.push_back(connectors_of("sink", "Where records go.", registry.sinks()));
   file.options.push_back(section_of(metrics_schema().description()));
   file.options.push_back(section_of(log_schema().description()));
+  file.options.push_back(section_of(receipt_schema().description()));
   return file;
 }
 

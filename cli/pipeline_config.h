@@ -34,6 +34,7 @@ struct PipelineConfig {
   LogOptions log;
   const SourceKind* source = nullptr;  ///< in the registry
   ConfigSection source_section;
+  ReceiptRequest receipt;
   const SinkKind* sink = nullptr;
   ConfigSection sink_section;
 

@@ -103,6 +103,7 @@ RunReport run_pipeline(const RunArguments& arguments, const PipelineConfig& conf
   build.reset = arguments.reset;
   build.expect_resume = arguments.expect_resume;
   build.take_over = arguments.take_over;
+  build.receipt = config.receipt;
 
   auto sink = config.sink->make(config.sink_section, build);
   if (!sink) return failed(sink.error());

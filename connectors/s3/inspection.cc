@@ -12,7 +12,9 @@
 #include "connectors/s3/lister.h"
 #include "connectors/s3/manifest_file.h"
 #include "connectors/s3/options.h"
+#include "connectors/s3/receipt_file.h"
 #include "connectors/s3/status.h"
+#include "connectors/s3/verification.h"
 
 namespace millrace::s3_source {
 namespace {
@@ -25,6 +27,7 @@ struct Inspected {
 
   [[nodiscard]] Result<void> open(const ConfigSection& section, const BuildContext& context) {
     MILLRACE_ASSIGN(S3SourceOptions options, S3Source::schema().parse(section));
+    options.receipt = context.receipt;
     MILLRACE_ASSIGN(settings, settle(std::move(options)));
     MILLRACE_ASSIGN(store, open_store(settings.checkpoint_url, settings.checkpoint_store, of(context)));
     return {};
@@ -50,6 +53,12 @@ struct Inspected {
                        .store_unset = settings.store_unset()},
                       {}, *context.clock, *context.random, context.log, stop);
     return file.load();
+  }
+  [[nodiscard]] Result<std::shared_ptr<ObjectStore>> receipt_store(const StoreUrl& url,
+                                                                   const BuildContext& context) const {
+    if (settings.receipt_store.empty() && settings.checkpoint_url.same_store(url)) return store;
+    const bool as_source = settings.receipt_store.empty() && settings.url.same_store(url);
+    return open_store(url, as_source ? settings.store : settings.receipt_store, of(context));
   }
   [[nodiscard]] Result<Listing> list(const BuildContext& context) {
     MILLRACE_ASSIGN(auto source, open_store(settings.url, settings.store, of(context)));
@@ -146,6 +155,62 @@ Result<void> report_drift(const ConfigSection& section, const BuildContext& cont
                            fmt::format("there is no manifest at {} with a listing kept beside it, so there is nothing "
                                        "to compare with",
                                        inspected.settings.checkpoint_url.to_string())));
+}
+
+namespace {
+
+/// One backfill, or one shard of it.
+Result<Verification> verify_one(Inspected& inspected, const BuildContext& context, const StoreUrl& manifest_url,
+                                const Listing& now) {
+  Verification result;
+  MILLRACE_ASSIGN(const auto manifest, inspected.manifest(manifest_url, context));
+  if (!manifest) {
+    result.gap(fmt::format("there is no manifest at {}: nothing was run yet", manifest_url.to_string()));
+  } else if (!manifest->receipt) {
+    result.gap(fmt::format("the backfill of {} was not asked for a receipt", manifest_url.to_string()));
+  } else if (!manifest->receipt->finished) {
+    result.gap(fmt::format("the backfill of {} is not complete; run it to its end", manifest_url.to_string()));
+  }
+  if (!result.ok()) return result;
+  MILLRACE_ASSIGN(const StoreUrl url, StoreUrl::parse(manifest->receipt->url));
+  MILLRACE_ASSIGN(const auto store, inspected.receipt_store(url, context));
+  const ReceiptFile file(inspected.store, store,
+                         {.manifest_key = manifest_url.key,
+                          .manifest_url = manifest_url.to_string(),
+                          .key = url.key,
+                          .url = url.to_string(),
+                          .pipeline = context.pipeline,
+                          .timeout = inspected.settings.given.checkpoint.timeout});
+  auto text = file.finished_text(manifest->receipt->at);
+  if (!text && text.error().code() != ErrorCode::manifest) return fail(std::move(text).error());
+  if (!text) {
+    result.gap(text.error().message());
+    return result;
+  }
+  MILLRACE_ASSIGN(const Listing part, part_of(now, manifest->identity.shard));
+  return verify_receipt(*text, part);
+}
+
+}  // namespace
+
+Result<Verdict> verify(const ConfigSection& section, const BuildContext& context, bool json) {
+  Inspected inspected;
+  MILLRACE_TRY(inspected.open(section, context));
+  if (!inspected.settings.receipt) {
+    return fail(Error::config("there is no receipt to verify: add `receipt: {url: ...}` to the file, and run it"));
+  }
+  MILLRACE_ASSIGN(const Listing now, inspected.list(context));
+  Verification all;
+  std::uint64_t read = 0;
+  for (const StoreUrl& url : inspected.manifest_urls()) {
+    MILLRACE_ASSIGN(const Verification one, verify_one(inspected, context, url, now));
+    for (const std::string& gap : one.told) all.gap(gap);
+    all.gaps += one.gaps - one.told.size();
+    read += one.total.read;
+    all.total.records += one.total.records;
+    all.total.fates.add(one.total.fates);
+  }
+  return Verdict{all.ok(), json ? verdict_json(all, now.size(), read) : verdict_text(all, now.size(), read)};
 }
 
 }  // namespace millrace::s3_source

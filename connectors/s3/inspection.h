@@ -20,4 +20,7 @@ namespace millrace::s3_source {
 [[nodiscard]] Result<void> report_drift(const ConfigSection& section, const BuildContext& context,
                                         const std::function<Result<void>(std::string_view)>& write);
 
+/// Lists again and holds the receipt against it and against itself, for people or as one JSON document.
+[[nodiscard]] Result<Verdict> verify(const ConfigSection& section, const BuildContext& context, bool json);
+
 }  // namespace millrace::s3_source

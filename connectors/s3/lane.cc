@@ -24,7 +24,7 @@ S3Lane::S3Lane(LaneId id, Setup setup, Position start, std::shared_ptr<LaneProgr
       objects_(setup_.listing->objects_of_lane(id.value(), setup_.lanes)),
       ordinal_(start.ordinal + (start.object_complete() ? 1 : 0)),
       discard_(start.object_complete() ? 0 : start.index),
-      reader_(setup_.framer(setup_.framer_options)) {}
+      reader_(setup_.framer(setup_.framer_options), {.digest = setup_.receipt}) {}
 
 S3Lane::~S3Lane() { feed_.set_waker({}); }
 
@@ -240,6 +240,13 @@ void S3Lane::release_piece() { setup_.fetch->release(id_.value(), std::exchange(
 
 void S3Lane::finish_object() {
   release_piece();
+  if (setup_.receipt) {
+    progress_->facts.add({.ordinal = ordinal_,
+                          .stored = reader_.stored_bytes(),
+                          .decoded = reader_.decoded_bytes(),
+                          .xxh3 = reader_.digest(),
+                          .records = index_});
+  }
   if (reader_.trailing_zeros() > 0) {
     setup_.log.warn("zero bytes follow the compressed data; taken for padding",
                     {{"object", name()}, {"zeros", fmt::format("{}", reader_.trailing_zeros())}});

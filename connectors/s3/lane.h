@@ -38,6 +38,7 @@ class S3Lane final : public SourceLane {
     ObjectCodec compression = ObjectCodec::auto_detect;
     FramerFactory framer = nullptr;
     FramerOptions framer_options;
+    bool receipt = false;  ///< note what was read of each object
     DecompressorOptions decompressor_options;
     Origin origin;    ///< stream, topic and bucket; the rest is each object's
     std::string url;  ///< what a key is put behind in messages

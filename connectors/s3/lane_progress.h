@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
+#include "connectors/s3/receipt_book.h"
 #include "millrace/base/sync.h"
 
 namespace millrace::s3_source {
@@ -31,10 +33,28 @@ class SkippedOrdinals {
   std::vector<std::uint64_t> ordinals_ MILLRACE_GUARDED_BY(mutex_);  // rising
 };
 
+/// What the receipt says of objects that were read to their end, on the way to it.
+class FactsOnTheWay {
+ public:
+  void add(const ObjectFacts& facts) {
+    const MutexLock lock(mutex_);
+    facts_.push_back(facts);
+  }
+  [[nodiscard]] std::vector<ObjectFacts> take() {
+    const MutexLock lock(mutex_);
+    return std::exchange(facts_, {});
+  }
+
+ private:
+  Mutex mutex_;
+  std::vector<ObjectFacts> facts_ MILLRACE_GUARDED_BY(mutex_);
+};
+
 struct LaneProgress {
   Atomic<std::uint64_t> objects_done{0};     ///< read to their end, those of earlier runs included
   Atomic<std::uint64_t> objects_skipped{0};  ///< of them, those of this run that could not be read
   SkippedOrdinals skipped;
+  FactsOnTheWay facts;                  ///< only where a receipt was asked for
   Atomic<std::uint64_t> bytes_done{0};  ///< stored bytes of them and of the object being read
 };
 

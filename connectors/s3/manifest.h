@@ -44,6 +44,22 @@ struct ListingRecord {
   friend bool operator==(const ListingRecord&, const ListingRecord&) = default;
 };
 
+/// A part of a receipt, or the finished one, beside the manifest or where it was asked for.
+struct ReceiptRecord {
+  std::string name;  ///< behind the folder of its url; empty: there is none yet
+  std::uint64_t bytes = 0;
+  std::uint64_t hash = 0;  ///< XXH3 of these bytes, as they are stored
+  friend bool operator==(const ReceiptRecord&, const ReceiptRecord&) = default;
+};
+
+/// How far the receipt is that was asked for.
+struct ReceiptState {
+  std::string url;   ///< where it goes
+  ReceiptRecord at;  ///< the last part of it; the receipt itself once it is finished
+  bool finished = false;
+  friend bool operator==(const ReceiptState&, const ReceiptState&) = default;
+};
+
 /// Who writes the manifest.
 struct Owner {
   std::string id;
@@ -80,6 +96,7 @@ struct Manifest {
     void add(std::string key);
     friend bool operator==(const Skipped&, const Skipped&) = default;
   } skipped;
+  std::optional<ReceiptState> receipt;  ///< when one was asked for
   Owner owner;
 
   [[nodiscard]] const LanePosition* position(std::uint64_t lane) const;

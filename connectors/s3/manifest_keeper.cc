@@ -10,12 +10,14 @@ namespace millrace::s3_source {
 
 ManifestKeeper::ManifestKeeper(ManifestFile& file, Manifest first, Clock& clock, Random& random, Logger log,
                                std::function<void(const Error&)> on_failure,
-                               std::function<Result<ListingRecord>()> keep_listing)
+                               std::function<Result<ListingRecord>()> keep_listing,
+                               std::unique_ptr<ReceiptFile> receipt)
     : file_(file),
       clock_(clock),
       log_(std::move(log)),
       on_failure_(std::move(on_failure)),
       keep_listing_(std::move(keep_listing)),
+      receipt_(std::move(receipt)),
       next_(first),
       saved_(std::move(first)),
       backoff_({.initial = std::chrono::milliseconds(200), .cap = std::chrono::seconds(5)}, random),
@@ -48,7 +50,7 @@ void ManifestKeeper::run() {
     auto save = next_save();
     if (!save) break;
     more = !save->last;
-    auto saved = file_.save(save->manifest, save->released);
+    auto saved = write(*save);
     settle(*std::move(save), std::move(saved));
   }
   const MutexLock lock(mutex_);
@@ -62,13 +64,37 @@ std::optional<ManifestKeeper::Save> ManifestKeeper::next_save() {
   while (!ending_ && !failure_) {
     const bool behind = durable_ < submitted_;
     const SteadyTime due = behind ? not_before_ : next_heartbeat();
-    if (clock_.now() >= due) return Save{next_, submitted_, /*released=*/next_.complete};
+    if (clock_.now() >= due) return Save{next_, submitted_, /*released=*/next_.complete, /*last=*/false, news_};
     clock_.wait_until(changed_, mutex_, due);
   }
   // Goodbye, so that the next run need not wait. One try: what does not work now is found out by whoever waits for a
   // sign of life.
   if (failure_ || given_up_ || (saved_.owner.released && durable_ == submitted_)) return std::nullopt;
-  return Save{next_, submitted_, /*released=*/true, /*last=*/true};
+  return Save{next_, submitted_, /*released=*/true, /*last=*/true, news_};
+}
+
+Result<void> ManifestKeeper::write(Save& save) {
+  if (receipt_) MILLRACE_TRY(write_receipt(save));
+  MILLRACE_TRY(file_.save(save.manifest, save.released));
+  if (receipt_) save.manifest.receipt->finished ? receipt_->remove_parts() : receipt_->saved();
+  return {};
+}
+
+/// What the receipt says of the positions is durable before they are, and all of it before they are called complete.
+Result<void> ManifestKeeper::write_receipt(Save& save) {
+  ReceiptState& state = *save.manifest.receipt;
+  if (save.receipt) {
+    MILLRACE_ASSIGN(state.at, receipt_->write(save.receipt->lines, std::move(save.receipt->partial)));
+    state.finished = false;
+    const MutexLock lock(mutex_);
+    next_.receipt = state;
+    news_->lines.erase(0, save.receipt->lines.size());
+    if (submitted_ == save.holds) news_.reset();
+  }
+  if (!save.manifest.complete || state.finished) return {};
+  MILLRACE_ASSIGN(state.at, receipt_->finish(save.manifest));
+  state.finished = true;
+  return {};
 }
 
 /// First the listing, then a manifest that names it: a crash in between leaves a manifest that names none, and the next
@@ -104,15 +130,20 @@ void ManifestKeeper::settle(Save save, Result<void> saved) {
     last_error_ = std::move(saved).error();
   } else {
     failure_ = std::move(saved).error();
-    log_.error("the manifest is lost to this run", {{"error", failure_->describe()}});
+    log_.error("no position can be kept any more", {{"error", failure_->describe()}});
     on_failure_(*failure_);
   }
   changed_.notify_all();
 }
 
 void ManifestKeeper::submit(const std::vector<LanePosition>& positions, bool complete,
-                            const std::vector<std::string>& skipped) {
+                            const std::vector<std::string>& skipped, ReceiptNews receipt) {
   const MutexLock lock(mutex_);
+  if (receipt_) {
+    if (!news_) news_.emplace();
+    news_->lines += receipt.lines;
+    news_->partial = std::move(receipt.partial);
+  }
   for (const std::string& key : skipped) next_.skipped.add(key);
   for (const LanePosition& position : positions) {
     const auto at = std::ranges::lower_bound(next_.positions, position.lane, {}, &LanePosition::lane);

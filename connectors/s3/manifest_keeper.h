@@ -5,11 +5,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "connectors/s3/manifest_file.h"
+#include "connectors/s3/receipt_file.h"
 #include "millrace/base/sync.h"
 
 namespace millrace::s3_source {
@@ -18,10 +20,12 @@ class ManifestKeeper {
  public:
   /// `first` is what claim() wrote: the manifest as it stands. `on_failure` is called once, on the keeper's thread,
   /// when the manifest is lost to this run. `keep_listing`, where one is still to be kept, writes it; it is called
-  /// once, on the keeper's thread, and the next save names what it wrote.
+  /// once, on the keeper's thread, and the next save names what it wrote. `receipt`, where one was asked for, has gone
+  /// on from `first`.
   ManifestKeeper(ManifestFile& file, Manifest first, Clock& clock, Random& random, Logger log,
                  std::function<void(const Error&)> on_failure,
-                 std::function<Result<ListingRecord>()> keep_listing = nullptr);
+                 std::function<Result<ListingRecord>()> keep_listing = nullptr,
+                 std::unique_ptr<ReceiptFile> receipt = nullptr);
   ~ManifestKeeper();
   ManifestKeeper(const ManifestKeeper&) = delete;
   ManifestKeeper& operator=(const ManifestKeeper&) = delete;
@@ -29,8 +33,9 @@ class ManifestKeeper {
   void start();
   /// Positions that moved, to be saved soon; `complete` when nothing is left to commit. A finished backfill needs no
   /// owner, so its last save also says goodbye.
-  /// `skipped`: keys of objects before those positions that were left out.
-  void submit(const std::vector<LanePosition>& positions, bool complete, const std::vector<std::string>& skipped = {});
+  /// `skipped`: keys of objects before those positions that were left out. `receipt`: what it says of them.
+  void submit(const std::vector<LanePosition>& positions, bool complete, const std::vector<std::string>& skipped = {},
+              ReceiptNews receipt = {});
   /// Waits until everything submitted is durable. Fails (not_durable) when that does not come about by `deadline` or
   /// within twice checkpoint.timeout, or with what ended the keeper.
   [[nodiscard]] Result<void> flush(SteadyTime deadline = SteadyTime::max());
@@ -55,8 +60,11 @@ class ManifestKeeper {
     std::uint64_t holds = 0;  ///< so many submissions
     bool released = false;
     bool last = false;
+    std::optional<ReceiptNews> receipt;  ///< what is in no part yet
   };
   std::optional<Save> next_save();
+  Result<void> write(Save& save);
+  Result<void> write_receipt(Save& save);
   void settle(Save save, Result<void> saved);
   [[nodiscard]] SteadyTime next_heartbeat() const MILLRACE_REQUIRES(mutex_);
 
@@ -65,11 +73,13 @@ class ManifestKeeper {
   const Logger log_;
   const std::function<void(const Error&)> on_failure_;
   const std::function<Result<ListingRecord>()> keep_listing_;
+  const std::unique_ptr<ReceiptFile> receipt_;  // null: none was asked for
 
   mutable Mutex mutex_;
   CondVar changed_;
   Manifest next_ MILLRACE_GUARDED_BY(mutex_);  // what the next save writes
   Manifest saved_ MILLRACE_GUARDED_BY(mutex_);
+  std::optional<ReceiptNews> news_ MILLRACE_GUARDED_BY(mutex_);  // in no part yet
   std::uint64_t submitted_ MILLRACE_GUARDED_BY(mutex_) = 0;
   std::uint64_t durable_ MILLRACE_GUARDED_BY(mutex_) = 0;  // submissions that a save holds
   Backoff backoff_ MILLRACE_GUARDED_BY(mutex_);

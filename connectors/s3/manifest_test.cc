@@ -208,6 +208,12 @@ Manifest any_manifest() {
                            *rc::gen::arbitrary<std::string>(), *rc::gen::arbitrary<std::string>(),
                            *rc::gen::arbitrary<std::uint64_t>()});
   }
+  if (*rc::gen::arbitrary<bool>()) {
+    m.receipt =
+        ReceiptState{*rc::gen::arbitrary<std::string>(),
+                     {"m.receipt-000001.ndjson.zst", *count_up_to(INT64_MAX), *rc::gen::arbitrary<std::uint64_t>()},
+                     *rc::gen::arbitrary<bool>()};
+  }
   m.owner = {"0123", "host", *count_up_to(INT64_MAX), "a/b/c", *any_time(), *any_time(), *rc::gen::arbitrary<bool>()};
   return m;
 }

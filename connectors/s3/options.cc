@@ -194,6 +194,8 @@ class Findings {
   void add(std::string_view key, std::string_view text) {
     problems_.add(where_(key), fmt::format("{}{}: {}", prefix_, key, text));
   }
+  /// Of a section that stands beside this one.
+  void add_beside(std::string_view key, std::string_view text) { problems_.add("", fmt::format("{}: {}", key, text)); }
   template <class T>
   std::optional<T> take(std::string_view key, Result<T> result) {
     if (result) return *std::move(result);
@@ -332,6 +334,27 @@ std::string_view name_of(ObjectCodec codec) {
 }
 
 /// Everything that check() judges, made on the way.
+/// The section stands beside the source's, so its problems are told under its own name.
+void check_receipt(const Result<StoreUrl>& receipt, const Result<StoreOptions>& store,
+                   const std::optional<StoreUrl>& url, const std::optional<StoreUrl>& checkpoint_url,
+                   Findings& findings) {
+  if (!receipt) return findings.add_beside("receipt.url", receipt.error().message());
+  if (!store) return findings.add_beside("receipt.store", store.error().message());
+  if (receipt->key.empty() || receipt->key.ends_with('/')) {
+    return findings.add_beside("receipt.url", fmt::format("'{}' names no object; give the receipt a name, as in "
+                                                          "s3://bucket/receipts/july.ndjson.zst",
+                                                          receipt->to_string()));
+  }
+  if (url && url->same_store(*receipt) && receipt->key.starts_with(url->key)) {
+    findings.add_beside("receipt.url", fmt::format("'{}' lies under the source's prefix {}, so the next run would read "
+                                                   "it; put it elsewhere",
+                                                   receipt->to_string(), url->to_string()));
+  }
+  if (checkpoint_url && checkpoint_url->same_store(*receipt) && checkpoint_url->key == receipt->key) {
+    findings.add_beside("receipt.url", "is the manifest's own url; give the receipt another name");
+  }
+}
+
 Settings examine(S3SourceOptions options, Findings& findings) {
   Settings settings;
   check_ranges(options, findings);
@@ -356,6 +379,9 @@ Settings examine(S3SourceOptions options, Findings& findings) {
   } else {
     check_urls(url, checkpoint_url, url && checkpoint_url && url->same_store(*checkpoint_url), findings);
   }
+  auto receipt_url = options.receipt.url.empty() ? Result<StoreUrl>(StoreUrl()) : StoreUrl::parse(options.receipt.url);
+  auto receipt_store = StoreOptions::parse(options.receipt.store);
+  if (!options.receipt.url.empty()) check_receipt(receipt_url, receipt_store, url, checkpoint_url, findings);
   auto filter = KeyFilter::make(options.include, options.exclude);
   if (!filter) findings.add("include and exclude", filter.error().message());
   const auto limits = check_limits(options, findings);
@@ -367,10 +393,18 @@ Settings examine(S3SourceOptions options, Findings& findings) {
     findings.add("format", fmt::format("'{}' is not a format; known: {}", options.format, known));
   }
   settings.csv = examine_csv(options, findings);
-  if (!url || !checkpoint_url || !store || !checkpoint_store || !filter || !limits) return settings;
+  const bool urls = url && checkpoint_url && receipt_url;
+  const bool stores = store && checkpoint_store && receipt_store;
+  if (!urls || !stores || !filter || !limits) return settings;
 
   settings.store = *std::move(store);
   settings.checkpoint_store = *std::move(checkpoint_store);
+  settings.receipt = !options.receipt.url.empty();
+  settings.receipt_url = *std::move(receipt_url);
+  if (settings.identity.shard) {
+    settings.receipt_url.key = shard_receipt_key(settings.receipt_url.key, *settings.identity.shard);
+  }
+  settings.receipt_store = *std::move(receipt_store);
   settings.filter = *std::move(filter);
   settings.limits = *limits;
   settings.identity.url = url->to_string();

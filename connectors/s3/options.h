@@ -30,6 +30,9 @@ struct Settings {
   StoreUrl checkpoint_base;  ///< as given, before a shard's name
   StoreOptions store;
   StoreOptions checkpoint_store;
+  StoreUrl receipt_url;  ///< of this process's own receipt; meaningless unless `receipt`
+  StoreOptions receipt_store;
+  bool receipt = false;    ///< one is asked for
   bool one_store = false;  ///< the manifest is kept in the source's own store
   KeyFilter filter;
   ObjectLimits limits;

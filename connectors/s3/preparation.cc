@@ -230,13 +230,16 @@ Result<Prepared> Preparation::deal(std::shared_ptr<const Listing> listing, std::
                        {"all_of_them", std::string(kWholeReport)}});
       if (!changes) prepared.manifest.kept_listing = {};  // of no use: it is kept anew
     }
+    const auto& receipt = prepared.manifest.receipt;
     prepared.nothing_left = prepared.manifest.complete && prepared.manifest.owner.released &&
+                            (!parts_.receipt || (receipt && receipt->finished)) &&
                             prepared.resume.listing_change.empty() && prepared.manifest.whole == whole;
   } else {
     prepared.resume = fresh_start(listing, given.lanes);
     prepared.manifest.identity = parts_.settings->identity;
     prepared.manifest.lanes = given.lanes;
   }
+  MILLRACE_TRY(go_on_with_receipt(prepared));
   prepared.manifest.listing = {listing->size(), listing->bytes(), listing->hash()};
   prepared.manifest.whole = whole;
   prepared.manifest.complete = all_complete(prepared.resume.starts, *listing);
@@ -254,6 +257,40 @@ Result<Prepared> Preparation::deal(std::shared_ptr<const Listing> listing, std::
                                                      .first_latency = lister_.fastest_page()},
                                   parts_.metrics, *parts_.clock, *parts_.random, parts_.log);
   return prepared;
+}
+
+/// A receipt is one of the whole backfill: asked for from its beginning to its end, at one place.
+Result<void> Preparation::go_on_with_receipt(Prepared& prepared) {
+  auto& kept = prepared.manifest.receipt;
+  const auto refuse = [&](std::string_view why) {
+    return fail(Error::fatal(ErrorCode::manifest, fmt::format("manifest {}: {}, or start over with --reset and an "
+                                                              "emptied output",
+                                                              parts_.file->options().url, why)));
+  };
+  if (!parts_.receipt) {
+    if (!kept || prepared.nothing_left) return {};
+    if (!kept->finished) {
+      return refuse(
+          fmt::format("this backfill keeps a receipt for {}, which would have a gap without it: put `receipt: "
+                      "{{url: {}}}` back",
+                      kept->url, kept->url));
+    }
+    parts_.log.warn("the finished receipt does not hold what is read from now on; put `receipt` back to go on with it",
+                    {{"receipt", kept->url}});
+    kept.reset();
+    return {};
+  }
+  const std::string url = parts_.settings->receipt_url.to_string();
+  if (!kept && prepared.resumed) {
+    return refuse("some of it is committed, and no receipt was asked for then: go on without `receipt`");
+  }
+  if (kept && kept->url != url) {
+    return refuse(fmt::format("its receipt goes to {}, and {} is asked for now: put the old url back", kept->url, url));
+  }
+  if (!kept) kept = ReceiptState{.url = url};
+  if (prepared.nothing_left) return {};
+  MILLRACE_ASSIGN(prepared.partial, parts_.receipt->resume(*kept));
+  return {};
 }
 
 /// Object by object, from the listing that the first run kept.

@@ -13,6 +13,7 @@
 #include "connectors/s3/lister.h"
 #include "connectors/s3/manifest_file.h"
 #include "connectors/s3/options.h"
+#include "connectors/s3/receipt_file.h"
 #include "connectors/s3/stop_signal.h"
 #include "connectors/s3/validate.h"
 
@@ -22,10 +23,11 @@ namespace millrace::s3_source {
 struct Prepared {
   std::shared_ptr<const Listing> listing;
   Resume resume;
-  std::shared_ptr<FetchLoop> fetch;  ///< running
-  Manifest manifest;                 ///< as it stands in the store
-  bool resumed = false;              ///< some position was committed before
-  bool nothing_left = false;         ///< every object was; the manifest is left as it is
+  std::shared_ptr<FetchLoop> fetch;     ///< running
+  Manifest manifest;                    ///< as it stands in the store
+  std::vector<PartialReceipt> partial;  ///< what the receipt says of objects that are committed in part
+  bool resumed = false;                 ///< some position was committed before
+  bool nothing_left = false;            ///< every object was; the manifest is left as it is
 };
 
 class Preparation {
@@ -35,6 +37,7 @@ class Preparation {
     std::shared_ptr<ObjectStore> store;
     ManifestFile* file = nullptr;
     KeptListing* kept = nullptr;
+    ReceiptFile* receipt = nullptr;  ///< null: none is asked for
     SourceMetrics metrics;
     Clock* clock = nullptr;
     Random* random = nullptr;
@@ -62,6 +65,7 @@ class Preparation {
   Result<Listing> list();
   Result<void> look_over(const Listing& listing);
   Result<Prepared> deal(std::shared_ptr<const Listing> listing, std::optional<Manifest> manifest);
+  Result<void> go_on_with_receipt(Prepared& prepared);
   Result<ListingDifference> changes_of(const Manifest& manifest, const Listing& listing);
   Result<void> claim(Prepared& prepared);
   Result<void> claim_once(Prepared& prepared);

@@ -24,6 +24,18 @@ void RollingHash::fold(std::string_view key, std::string_view etag, std::uint64_
   value_ = XXH3_64bits_withSeed(fields_.data(), fields_.size(), value_);
 }
 
+struct StreamHash::State {
+  XXH3_state_t* const hash = XXH3_createState();
+  State() { XXH3_64bits_reset(hash); }
+  ~State() { XXH3_freeState(hash); }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+};
+StreamHash::StreamHash() : state_(std::make_unique<State>()) {}
+StreamHash::~StreamHash() = default;
+void StreamHash::add(std::string_view bytes) noexcept { XXH3_64bits_update(state_->hash, bytes.data(), bytes.size()); }
+std::uint64_t StreamHash::value() const noexcept { return XXH3_64bits_digest(state_->hash); }
+
 std::uint64_t hash_bytes(std::string_view bytes) noexcept { return XXH3_64bits(bytes.data(), bytes.size()); }
 
 std::string to_hex(std::uint64_t hash) { return fmt::format("{:016x}", hash); }

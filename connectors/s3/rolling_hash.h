@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -21,6 +22,21 @@ class RollingHash {
 };
 
 void put_little_endian(std::string& out, std::uint64_t number, int bytes);
+/// XXH3 of a byte string that comes in pieces.
+class StreamHash {
+ public:
+  StreamHash();
+  ~StreamHash();
+  StreamHash(const StreamHash&) = delete;
+  StreamHash& operator=(const StreamHash&) = delete;
+  void add(std::string_view bytes) noexcept;
+  [[nodiscard]] std::uint64_t value() const noexcept;
+
+ private:
+  struct State;
+  const std::unique_ptr<State> state_;
+};
+
 /// What an object adds to the hash, and to a packed listing: lengths, key, ETag and size, as docs/formats/manifest.md
 /// has them.
 void append_fields(std::string& out, std::string_view key, std::string_view etag, std::uint64_t size);

@@ -17,6 +17,15 @@ std::string shard_key(std::string_view manifest_key, const Shard& shard) {
   return fmt::format("{}.shard-{}-of-{}{}", manifest_key, shard.index, shard.count, json ? ".json" : "");
 }
 
+std::string shard_receipt_key(std::string_view receipt_key, const Shard& shard) {
+  std::size_t stem = receipt_key.size();
+  for (const std::string_view extension : {".zst", ".ndjson", ".jsonl", ".json"}) {
+    if (receipt_key.substr(0, stem).ends_with(extension)) stem -= extension.size();
+  }
+  return fmt::format("{}.shard-{}-of-{}{}", receipt_key.substr(0, stem), shard.index, shard.count,
+                     receipt_key.substr(stem));
+}
+
 void WholeListing::add(const ObjectInfo& object) {
   std::string fields;
   append_fields(fields, object.key, object.etag.value, object.size);

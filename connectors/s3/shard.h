@@ -28,6 +28,9 @@ struct Shard {
 /// "a/backfill.json" of shard 1 of 3 is "a/backfill.shard-1-of-3.json".
 [[nodiscard]] std::string shard_key(std::string_view manifest_key, const Shard& shard);
 
+/// "r.ndjson.zst" of shard 1 of 3 is "r.shard-1-of-3.ndjson.zst".
+[[nodiscard]] std::string shard_receipt_key(std::string_view receipt_key, const Shard& shard);
+
 /// Everything that was listed, whichever shard takes it. The hash does not depend on the order: the sum of the XXH3_64
 /// of each object's fields.
 struct WholeListing {

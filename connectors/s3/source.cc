@@ -52,10 +52,12 @@ Result<void> BackfillSource::open(SourceContext context) {
                                          *context_.random, context_.log, stop_);
   kept_listing_ = std::make_unique<KeptListing>(checkpoint_store_, settings_.checkpoint_url.key, manifest_url(),
                                                 settings_.given.checkpoint.timeout);
+  if (settings_.receipt) MILLRACE_TRY(open_receipt());
   preparation_ = std::make_unique<Preparation>(Preparation::Parts{.settings = &settings_,
                                                                   .store = store_,
                                                                   .file = file_.get(),
                                                                   .kept = kept_listing_.get(),
+                                                                  .receipt = receipt_file_.get(),
                                                                   .metrics = metrics_,
                                                                   .clock = context_.clock,
                                                                   .random = context_.random,
@@ -67,6 +69,28 @@ Result<void> BackfillSource::open(SourceContext context) {
                                                                     control.wake();
                                                                   }});
   preparation_->start();
+  return {};
+}
+
+Result<void> BackfillSource::open_receipt() {
+  const StoreUrl& url = settings_.receipt_url;
+  std::shared_ptr<ObjectStore> store;
+  if (!settings_.receipt_store.empty()) {
+    MILLRACE_ASSIGN(store, open_one(url, settings_.receipt_store));
+  } else if (settings_.url.same_store(url)) {
+    store = store_;
+  } else if (settings_.checkpoint_url.same_store(url)) {
+    store = checkpoint_store_;
+  } else {
+    MILLRACE_ASSIGN(store, open_one(url, settings_.receipt_store));
+  }
+  receipt_file_ = std::make_unique<ReceiptFile>(checkpoint_store_, std::move(store),
+                                                ReceiptFile::Options{.manifest_key = settings_.checkpoint_url.key,
+                                                                     .manifest_url = manifest_url(),
+                                                                     .key = url.key,
+                                                                     .url = url.to_string(),
+                                                                     .pipeline = context_.pipeline,
+                                                                     .timeout = settings_.given.checkpoint.timeout});
   return {};
 }
 
@@ -122,6 +146,7 @@ Result<SourceEvent> BackfillSource::begin(Prepared prepared) {
   setup.framer_options.csv = settings_.csv;
   setup.decompressor_options.zstd_window_log_max = static_cast<int>(settings_.given.zstd_window_log_max);
   setup.decompressor_options.xz_memory_limit = settings_.given.xz_memory_limit.bytes;
+  setup.receipt = settings_.receipt;
   setup.origin.stream = context_.pipeline;
   setup.origin.topic = settings_.name;
   setup.origin.bucket = settings_.url.bucket;
@@ -148,6 +173,9 @@ Result<SourceEvent> BackfillSource::begin(Prepared prepared) {
   skipped_before_ = prepared.manifest.skipped.count;
   nothing_left_ = prepared.nothing_left;
   if (!prepared.nothing_left) {
+    if (settings_.receipt) receipt_book_.emplace(listing_, prepared.resume.starts, prepared.partial);
+    // An empty listing has no commit to come, and its receipt is to be written all the same.
+    const bool only_receipt = settings_.receipt && prepared.manifest.complete;
     std::function<Result<ListingRecord>()> keep_listing;
     if (prepared.manifest.kept_listing.name.empty() && listing_->size() > 0) {
       keep_listing = [kept = kept_listing_.get(), listing = listing_] { return kept->write(*listing); };
@@ -158,7 +186,8 @@ Result<SourceEvent> BackfillSource::begin(Prepared prepared) {
           failure->set(error);
           control.wake();
         },
-        std::move(keep_listing));
+        std::move(keep_listing), std::move(receipt_file_));
+    if (only_receipt) keeper_->submit({}, /*complete=*/true);
     keeper_->start();
   }
   assigned_ = true;
@@ -174,6 +203,7 @@ Result<void> BackfillSource::commit(std::span<const PartitionWatermark> watermar
   if (failure_->happened()) return fail(*failure_->error());
   std::vector<LanePosition> positions;
   std::vector<std::string> skipped;
+  ReceiptNews news;
   const MutexLock lock(mutex_);
   for (const PartitionWatermark& moved : watermarks) {
     const std::uint32_t lane = moved.partition.value() - first_partition();  // huge when it lies before the first
@@ -185,20 +215,31 @@ Result<void> BackfillSource::commit(std::span<const PartitionWatermark> watermar
     MILLRACE_ASSIGN(LanePosition position, trails_[lane].advance(moved.watermark));
     const Position at = position.position();
     committed_[lane] = at;
-    for (const std::uint64_t ordinal :
-         progress_[lane]->skipped.take_before(at.ordinal + (at.object_complete() ? 1 : 0))) {
+    const auto left_out = progress_[lane]->skipped.take_before(at.ordinal + (at.object_complete() ? 1 : 0));
+    for (const std::uint64_t ordinal : left_out) {
       skipped.emplace_back(listing_->object_of_lane(lane, progress_.size(), ordinal).key);
     }
+    if (receipt_book_) MILLRACE_TRY(add_to_receipt(lane, moved.watermark, at, left_out, news.lines));
     positions.push_back(std::move(position));
   }
   if (!keeper_ && !positions.empty()) {
     return fail(Error::fatal(ErrorCode::rule_broken, "a commit came although no lane had anything to read"));
   }
   if (!keeper_) return {};
-  keeper_->submit(positions, all_complete(committed_, *listing_), skipped);
+  if (receipt_book_) news.partial = receipt_book_->partial();
+  keeper_->submit(positions, all_complete(committed_, *listing_), skipped, std::move(news));
   // What was handed over is tried again and again; that it fails must not stay between the keeper and the log.
   if (auto error = keeper_->last_error()) return fail(*std::move(error));
   return {};
+}
+
+Result<void> BackfillSource::add_to_receipt(std::uint64_t lane, Watermark watermark, Position at,
+                                            std::span<const std::uint64_t> left_out, std::string& lines) {
+  const PartitionId partition(first_partition() + static_cast<std::uint32_t>(lane));
+  receipt_book_->settle(lane, context_.ledger->take(partition, watermark));
+  for (const ObjectFacts& facts : progress_[lane]->facts.take()) receipt_book_->note(lane, facts);
+  for (const std::uint64_t ordinal : left_out) receipt_book_->leave_out(lane, ordinal, "archived");
+  return receipt_book_->advance(lane, at, lines);
 }
 
 Result<void> BackfillSource::flush_commits_by(SteadyTime deadline) {
@@ -283,6 +324,7 @@ std::string BackfillSource::committed_summary() const {
 namespace millrace {
 Result<std::unique_ptr<Source>> S3Source::make(const ConfigSection& section, const BuildContext& context) {
   MILLRACE_ASSIGN(S3SourceOptions options, schema().parse(section));
+  options.receipt = context.receipt;
   return make(std::move(options), context);
 }
 
@@ -295,6 +337,7 @@ Result<std::unique_ptr<Source>> S3Source::make(S3SourceOptions options, const Bu
 SourceKind S3Source::kind() {
   SourceKind kind;
   kind.name = "s3";
+  kind.gives_receipt = true;
   kind.description = schema().description();
   kind.validate = [](const ConfigSection& section) -> Result<void> {
     MILLRACE_TRY(schema().parse(section));
@@ -307,6 +350,7 @@ SourceKind S3Source::kind() {
   };
   kind.status = s3_source::read_status;
   kind.drift = s3_source::report_drift;
+  kind.verify = s3_source::verify;
   return kind;
 }
 

@@ -44,6 +44,7 @@ class BackfillSource final : public Source {
   void resume(std::span<const LaneId> lanes) override;
   void close() override { close_by(SteadyTime::max()); }
   void close_by(SteadyTime deadline) override;
+  [[nodiscard]] bool keeps_account() const override { return settings_.receipt; }
   [[nodiscard]] bool bounded() const override { return true; }
   [[nodiscard]] SourceProgress progress() const override;
   [[nodiscard]] std::string status_json() const override;
@@ -51,7 +52,10 @@ class BackfillSource final : public Source {
 
  private:
   Result<std::shared_ptr<ObjectStore>> open_one(const StoreUrl& url, const StoreOptions& options);
+  Result<void> open_receipt();
   Result<SourceEvent> begin(Prepared prepared);
+  Result<void> add_to_receipt(std::uint64_t lane, Watermark watermark, Position at,
+                              std::span<const std::uint64_t> left_out, std::string& lines) MILLRACE_REQUIRES(mutex_);
   [[nodiscard]] std::optional<Manifest> kept() const;
   /// Shard index x lanes, so that no two shards share a partition.
   [[nodiscard]] std::uint32_t first_partition() const;
@@ -71,11 +75,13 @@ class BackfillSource final : public Source {
   std::shared_ptr<ObjectStore> checkpoint_store_;
   std::unique_ptr<ManifestFile> file_;
   std::unique_ptr<KeptListing> kept_listing_;
+  std::unique_ptr<ReceiptFile> receipt_file_;  // until the keeper takes it; null where none is asked for
   std::unique_ptr<Preparation> preparation_;
   bool assigned_ = false;
   bool finished_ = false;
   bool closed_ = false;
 
+  std::optional<ReceiptBook> receipt_book_;
   std::vector<LaneTrail> trails_;
   std::vector<Position> committed_;
 

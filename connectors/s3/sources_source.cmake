@@ -10,6 +10,7 @@ list(APPEND S3_SOURCES
   identity.cc
   inspection.cc
   kept_listing.cc
+  json_fields_adapter.cc
   key_filter.cc
   lane.cc
   lane_trail.cc
@@ -18,7 +19,7 @@ list(APPEND S3_SOURCES
   local_folder.cc
   manifest.cc
   manifest_file.cc
-  manifest_json_adapter.cc
+  manifest_json.cc
   manifest_keeper.cc
   metrics.cc
   object_limits.cc
@@ -30,12 +31,17 @@ list(APPEND S3_SOURCES
   process.cc
   read_chunks.cc
   read_failure.cc
+  receipt.cc
+  receipt_book.cc
+  receipt_file.cc
+  receipt_json.cc
   rolling_hash.cc
   shard.cc
   source.cc
   status.cc
   status_json_adapter.cc
-  validate.cc)
+  validate.cc
+  verification.cc)
 list(APPEND S3_DEPENDS base ack metrics config store store_open codec framing formats)
 
 millrace_test(s3_source_parts_test
@@ -62,3 +68,5 @@ millrace_allocation_test(s3_lane_allocation_test SOURCES lane_allocation_test.cc
 millrace_allocation_test(s3_listing_memory_test SOURCES listing_memory_test.cc DEPENDS s3 LINK fmt::fmt)
 millrace_test(s3_source_pipeline_test SOURCES source_pipeline_test.cc
   DEPENDS s3 chain pipeline decode encode testing LINK fmt::fmt LABELS unit journey TIMEOUT 300)
+millrace_test(s3_receipt_test SOURCES receipt_book_test.cc receipt_file_test.cc receipt_test.cc verification_test.cc
+  DEPENDS s3 store_memory LINK rapidcheck fmt::fmt LABELS unit property)

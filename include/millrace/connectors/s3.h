@@ -67,6 +67,7 @@ struct S3SourceOptions {
   ByteSize xz_memory_limit{128U << 20U};
   std::string name;  ///< `{topic}` of its records; empty: "s3-" and eight hex digits of a hash of the identity
   std::map<std::string, std::string> store;
+  ReceiptRequest receipt;  ///< no key of the section: `receipt` stands at the top of a pipeline file
 };
 
 class S3Source {

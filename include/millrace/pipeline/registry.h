@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -18,6 +19,12 @@
 namespace millrace {
 
 /// What factories get beside their section.
+/// Where the receipt of a run goes: an account of everything that was read, at its end (docs/formats/receipt.md).
+struct ReceiptRequest {
+  std::string url;                           ///< of the object; empty: none is asked for
+  std::map<std::string, std::string> store;  ///< store options; empty: those of a store that is in use anyway
+};
+
 struct BuildContext {
   std::string pipeline;     ///< the pipeline's name
   std::size_t threads = 0;  ///< lane threads asked for; 0: cores
@@ -28,11 +35,19 @@ struct BuildContext {
   bool reset = false;          ///< --reset: forget the kept position
   bool expect_resume = false;  ///< --expect-resume: a missing position is an error
   bool take_over = false;      ///< --take-over: do not wait for another owner
+  ReceiptRequest receipt;      ///< of the source, where it gives one
+};
+
+/// What `millrace verify` has found.
+struct Verdict {
+  bool ok = false;
+  std::string text;
 };
 
 struct SourceKind {
   std::string name;  ///< the key under `source:`
   ComponentDescription description;
+  bool gives_receipt = false;  ///< BuildContext::receipt is heeded
   /// Parses and checks only; opens nothing.
   std::function<Result<void>(const ConfigSection&)> validate;
   std::function<Result<std::unique_ptr<Source>>(const ConfigSection&, const BuildContext&)> make;
@@ -46,6 +61,8 @@ struct SourceKind {
   std::function<Result<void>(const ConfigSection&, const BuildContext&,
                              const std::function<Result<void>(std::string_view)>& write)>
       drift;
+  /// For `millrace verify`: compares what there is now with the receipt. Null: the source gives none.
+  std::function<Result<Verdict>(const ConfigSection&, const BuildContext&, bool json)> verify;
 };
 struct SinkKind {
   std::string name;

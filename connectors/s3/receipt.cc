@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "connectors/s3/receipt.h"
+
+#include <fmt/format.h>
+
+#include "millrace/base/printable.h"
+
+namespace millrace::s3_source {
+namespace {
+
+std::string counted(const ReceiptFates& fates) {
+  std::string text = fmt::format("{} out + {} filtered", fates.out, fates.filtered);
+  for (const auto& [reason, count] : fates.skipped) text += fmt::format(" + {} skipped ({})", count, reason);
+  return text;
+}
+
+}  // namespace
+
+void ReceiptFates::add(const RecordFates& fates) {
+  out += fates.out;
+  filtered += fates.filtered;
+  written += fates.encoded;
+  for (const auto& [code, count] : fates.skipped) skipped[std::string(to_string(code))] += count;
+}
+
+void ReceiptFates::add(const ReceiptFates& fates) {
+  out += fates.out;
+  filtered += fates.filtered;
+  written += fates.written;
+  for (const auto& [reason, count] : fates.skipped) skipped[reason] += count;
+}
+
+std::uint64_t ReceiptFates::records() const {
+  std::uint64_t total = out + filtered;
+  for (const auto& [reason, count] : skipped) total += count;
+  return total;
+}
+
+std::string ObjectReceipt::imbalance() const {
+  if (kind != Kind::read) return {};
+  if (stored != size) return fmt::format("'{}': {} of its {} bytes were read", printable(key), stored, size);
+  if (records != fates.records()) {
+    return fmt::format("'{}': {} records were framed, and {} are accounted for", printable(key), records,
+                       counted(fates));
+  }
+  return {};
+}
+
+void ReceiptTotal::add(const ObjectReceipt& line) {
+  switch (line.kind) {
+    case ObjectReceipt::Kind::read:
+      ++read;
+      break;
+    case ObjectReceipt::Kind::empty:
+      ++empty;
+      break;
+    case ObjectReceipt::Kind::left_out:
+      ++left_out;
+      break;
+  }
+  stored += line.stored;
+  decoded += line.decoded;
+  records += line.records;
+  fates.add(line.fates);
+}
+
+std::string ReceiptTotal::imbalance() const {
+  if (listed != read + empty + left_out) {
+    return fmt::format("{} objects are listed, and {} read + {} empty + {} left out", listed, read, empty, left_out);
+  }
+  if (records != fates.records()) {
+    return fmt::format("{} records were framed, and {} are accounted for", records, counted(fates));
+  }
+  return {};
+}
+
+}  // namespace millrace::s3_source

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "connectors/s3/receipt_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+#include <tuple>
+#include <utility>
+
+#include "connectors/s3/rolling_hash.h"
+#include "millrace/base/printable.h"
+#include "millrace/codec/decompressor.h"
+#include "millrace/codec/zstd_frame.h"
+
+namespace millrace::s3_source {
+namespace {
+
+// Lines of a part; a smaller last part is replaced rather than followed.
+constexpr std::size_t kSmallPart = std::size_t{1} << 20U;
+
+std::string_view folder_of(std::string_view key) { return key.substr(0, key.rfind('/') + 1); }
+
+/// A second more for each MiB.
+Duration long_enough(Duration timeout, std::uint64_t bytes) { return timeout + std::chrono::seconds(bytes >> 20U); }
+
+std::string packed(std::string_view plain) {
+  ZstdFrame frame;
+  frame.write(plain);
+  return frame.finish();
+}
+
+Result<std::string> unpacked(std::string_view bytes) {
+  constexpr std::size_t kBlock = std::size_t{256} << 10U;
+  const auto decompressor = make_decompressor(Codec::zstd, {});
+  std::string plain;
+  for (;;) {
+    const std::size_t had = plain.size();
+    plain.resize(had + kBlock);
+    MILLRACE_ASSIGN(const auto step, decompressor->decompress(bytes, std::span(plain).subspan(had)));
+    plain.resize(had + step.produced);
+    bytes.remove_prefix(step.consumed);
+    if (step.produced == 0 && (bytes.empty() || step.consumed == 0)) break;
+  }
+  MILLRACE_TRY(decompressor->finish());
+  return plain;
+}
+
+std::string_view take_line(std::string_view& text) {
+  const std::size_t end = std::min(text.find('\n'), text.size());
+  const std::string_view line = text.substr(0, end);
+  text.remove_prefix(std::min(end + 1, text.size()));
+  return line;
+}
+
+}  // namespace
+
+std::string ReceiptFile::part_name(std::uint64_t number) const {
+  std::string_view name = std::string_view(options_.manifest_key).substr(folder_of(options_.manifest_key).size());
+  if (name.ends_with(".json")) name.remove_suffix(5);
+  return fmt::format("{}.receipt-{:06}.ndjson.zst", name, number);
+}
+
+std::string ReceiptFile::part_key(std::string_view name) const {
+  return std::string(folder_of(options_.manifest_key)) + std::string(name);
+}
+
+Result<std::string> ReceiptFile::read_part(const ReceiptRecord& record) const {
+  return read(*parts_, record, part_key(record.name),
+              std::string(folder_of(options_.manifest_url)) + printable(record.name));
+}
+
+/// As plain text.
+Result<std::string> ReceiptFile::read(ObjectStore& store, const ReceiptRecord& record, const std::string& key,
+                                      const std::string& url) const {
+  const auto unusable = [&](std::string_view why) {
+    return fail(Error::fatal(ErrorCode::manifest,
+                             fmt::format("the receipt so far, {}, {}; no receipt can be given without it. Put it back, "
+                                         "or start over with --reset and an emptied output",
+                                         url, why)));
+  };
+  auto got = store.get(key, record.bytes, long_enough(options_.timeout, record.bytes));
+  if (!got && got.error().is_retryable()) {
+    return fail(std::move(got).error().prefixed(fmt::format("reading {}: ", url)));
+  }
+  if (!got) return unusable(fmt::format("cannot be read ({})", got.error().message()));
+  if (got->bytes.size() != record.bytes || hash_bytes(got->bytes) != record.hash) {
+    return unusable("is not what was written there");
+  }
+  if (!key.ends_with(".zst")) return std::move(got->bytes);
+  auto plain = unpacked(got->bytes);
+  if (!plain) return unusable(fmt::format("is damaged ({})", plain.error().message()));
+  return plain;
+}
+
+Result<std::vector<PartialReceipt>> ReceiptFile::resume(const ReceiptState& state) {
+  last_ = {};
+  head_ = {};
+  replaced_.clear();
+  tail_.clear();
+  tail_known_ = true;
+  if (state.at.name.empty()) return std::vector<PartialReceipt>();
+  if (state.finished) {
+    MILLRACE_TRY(reopen(state.at));
+    return std::vector<PartialReceipt>();
+  }
+  last_ = state.at;
+  MILLRACE_ASSIGN(const std::string plain, read_part(last_));
+  std::string_view text = plain;
+  MILLRACE_ASSIGN(head_, parse_part(take_line(text)));
+  tail_known_ = text.size() < kSmallPart;
+  if (tail_known_) tail_ = text;
+  replaced_ = head_.replaces;
+  return head_.partial;
+}
+
+/// Objects have come since it was finished: its lines become those of a first part.
+Result<void> ReceiptFile::reopen(const ReceiptRecord& finished) {
+  MILLRACE_ASSIGN(tail_, read(*store_, finished, options_.key, options_.url));
+  const std::size_t total = tail_.size() < 2 ? std::string::npos : tail_.rfind('\n', tail_.size() - 2);
+  tail_.resize(total == std::string::npos ? 0 : total + 1);
+  return {};
+}
+
+Result<ReceiptRecord> ReceiptFile::write(std::string_view lines, std::vector<PartialReceipt> partial) {
+  ReceiptPart head;
+  head.number = head_.number + 1;
+  head.partial = std::move(partial);
+  head.replaces = replaced_;
+  if (tail_known_ && !last_.name.empty()) head.replaces.push_back(last_.name);
+  std::string all = tail_known_ ? tail_ : std::string();
+  head.before = tail_known_ ? head_.before : ReceiptPart::Before{last_.name, last_.bytes, last_.hash};
+  all += lines;
+  const std::string body = packed(to_line(head) + all);
+  ReceiptRecord record{part_name(head.number), body.size(), hash_bytes(body)};
+  PutRequest request;
+  request.key = part_key(record.name);
+  request.body = body;
+  request.content_type = "application/zstd";
+  request.timeout = long_enough(options_.timeout, body.size());
+  auto done = parts_->put(request);
+  if (!done) {
+    return fail(std::move(done).error().prefixed(
+        fmt::format("writing {}{}: ", folder_of(options_.manifest_url), printable(record.name))));
+  }
+  replaced_ = head.replaces;
+  head_ = std::move(head);
+  last_ = record;
+  tail_known_ = all.size() < kSmallPart;
+  tail_ = tail_known_ ? std::move(all) : std::string();
+  return record;
+}
+
+void ReceiptFile::saved() {
+  for (const std::string& name : std::exchange(replaced_, {})) std::ignore = parts_->remove(part_key(name));
+}
+
+/// From the first to the last.
+Result<std::vector<ReceiptRecord>> ReceiptFile::all_parts() const {
+  std::vector<ReceiptRecord> parts;
+  ReceiptRecord at = last_;
+  while (!at.name.empty()) {
+    MILLRACE_ASSIGN(const std::string plain, read_part(at));
+    std::string_view text = plain;
+    MILLRACE_ASSIGN(ReceiptPart head, parse_part(take_line(text)));
+    parts.push_back(std::exchange(at, ReceiptRecord{head.before.name, head.before.bytes, head.before.hash}));
+  }
+  std::ranges::reverse(parts);
+  return parts;
+}
+
+Result<ReceiptRecord> ReceiptFile::finish(const Manifest& manifest) {
+  ReceiptTotal total;
+  total.pipeline = options_.pipeline;
+  total.source = manifest.identity.url;
+  total.listed = manifest.listing.objects;
+  total.listing_bytes = manifest.listing.bytes;
+  total.listing_hash = manifest.listing.hash;
+  StreamHash hash;
+  const bool zstd = options_.key.ends_with(".zst");
+  std::string body;
+  ZstdFrame frame;
+  const auto put_in = [&](std::string_view text) { zstd ? frame.write(text) : void(body.append(text)); };
+  MILLRACE_ASSIGN(const std::vector<ReceiptRecord> parts, all_parts());
+  for (const ReceiptRecord& part : parts) {
+    MILLRACE_ASSIGN(const std::string plain, read_part(part));
+    std::string_view lines = plain;
+    take_line(lines);
+    hash.add(lines);
+    put_in(lines);
+    while (!lines.empty()) {
+      MILLRACE_ASSIGN(const ObjectReceipt line, parse_object(take_line(lines)));
+      total.add(line);
+    }
+  }
+  if (const std::string wrong = total.imbalance(); !wrong.empty()) {
+    return fail(Error::fatal(ErrorCode::internal,
+                             fmt::format("the receipt does not balance: {}. Everything is written and committed, but "
+                                         "the run is not called Completed",
+                                         wrong)));
+  }
+  total.xxh3 = hash.value();
+  put_in(to_line(total));
+  if (zstd) body = frame.finish();
+  PutRequest request;
+  request.key = options_.key;
+  request.body = body;
+  request.content_type = zstd ? "application/zstd" : "application/x-ndjson";
+  request.timeout = long_enough(options_.timeout, body.size());
+  auto done = store_->put(request);
+  if (!done) return fail(std::move(done).error().prefixed(fmt::format("writing the receipt {}: ", options_.url)));
+  finished_ = parts;
+  return ReceiptRecord{std::string(std::string_view(options_.key).substr(folder_of(options_.key).size())), body.size(),
+                       hash_bytes(body)};
+}
+
+void ReceiptFile::remove_parts() {
+  saved();
+  for (const ReceiptRecord& part : finished_) std::ignore = parts_->remove(part_key(part.name));
+}
+
+}  // namespace millrace::s3_source
