@@ -55,6 +55,9 @@ using WhereIsKey = std::function<std::string(std::string_view key)>;
 /// Checks ranges and what keys mean together; every problem is added, with the key's path below `path` in front.
 void check(const S3SourceOptions& options, const std::string& path, const WhereIsKey& where, ConfigProblems& problems);
 
+/// As in the YAML: "auto", "gzip" ...
+[[nodiscard]] std::string_view name_of(ObjectCodec codec);
+
 /// Fails (config) with every problem that check() finds.
 [[nodiscard]] Result<Settings> settle(S3SourceOptions options);
 
