@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <xxhash.h>
 
+#include <algorithm>
 #include <csignal>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -196,6 +197,32 @@ TEST_F(ReceiptOfARun, AnEmptyPrefixHasAReceiptToo) {
   ASSERT_EQ(lines.size(), 1U);
   EXPECT_EQ(lines[0]["objects"]["listed"], 0);
   EXPECT_EQ(millrace({"verify", pipeline()}).code, 0);
+}
+
+TEST_F(ReceiptOfARun, ShardsAreVerifiedTogether) {
+  for (int i = 0; i < 7; ++i) write(fmt::format("part-{}.ndjson", i), 70 + i);
+  const std::string file = pipeline();
+  const auto words = [&](const char* command, int index) {
+    return std::vector<std::string>{command, file, "--set",
+                                    fmt::format("source.s3.shard={{index: {}, count: 3}}", index)};
+  };
+  for (const int index : {2, 0}) ASSERT_EQ(millrace(words("run", index)).code, 0);
+  const Ended early = millrace(words("verify", 0));
+  EXPECT_EQ(early.code, 1);
+  EXPECT_THAT(early.out, HasSubstr("shard-1-of-3.json: nothing was run yet"));
+  ASSERT_EQ(millrace(words("run", 1)).code, 0);
+  const Ended verified = millrace(words("verify", 1));
+  EXPECT_EQ(verified.code, 0) << verified.out << verified.err;
+  EXPECT_THAT(verified.out, HasSubstr("7 listed, 7 read in full"));
+  std::size_t lines = 0;
+  for (const auto& [name, text] : folder.files("receipts")) {
+    EXPECT_THAT(name, HasSubstr("-of-3.ndjson"));
+    lines += static_cast<std::size_t>(std::ranges::count(text, '\n'));
+  }
+  EXPECT_EQ(lines, 7U + 3U);  // and three totals
+  const std::string one = folder.files("receipts").begin()->first;
+  folder.write("receipts/" + one, "");
+  EXPECT_EQ(millrace(words("verify", 0)).code, 1);
 }
 
 TEST_F(ReceiptOfARun, WhereItCannotGoIsSaidBeforeAnythingIsOpened) {
