@@ -251,7 +251,7 @@ const BadInput kBadInputs[] = {
     {"ManifestUnderThePrefix",
      [](Job& job) { replace(job.yaml, "{m}", "{in}m.json"); },
      2,
-     {"{file}:3:5: source.s3.checkpoint.url: {in}m.json lies under the source's own prefix {in}",
+     {"{file}:5:23: source.s3.checkpoint.url: {in}m.json lies under the source's own prefix {in}",
       "keep the manifest elsewhere"},
      [](Job& job) { replace(job.yaml, "{in}m.json", "{m}"); }},
     {"ListingUnderThePrefix",
@@ -283,7 +283,7 @@ const BadInput kBadInputs[] = {
        job.feed("a.ndjson", lines("a", 10) + lines("again", 2));
      },
      1,
-     {"manifest {m}: lane 0 is committed", "in/a.ndjson') ETag was ", "2 overwritten (", "Put them back",
+     {"manifest {m}: lane 0 is committed", "in/a.ndjson') ETag was ", "2 changed (", "Put them back",
       "start over with --reset"},
      [](Job&) {},
      {"--reset", "--yes"}},

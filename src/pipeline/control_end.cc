@@ -35,8 +35,14 @@ void ControlLoop::wind_down() {
   for (const auto& sink : options_.sinks) sink->begin_drain(deadline);
   drain(lanes_.ids(), deadline);
   const bool was_complete = complete();
-  count_unacknowledged();
+  // Lanes that are destroyed give up what they hold, which is no less unacknowledged for it; but a lane whose partition
+  // has failed may still be in its last run, whose records count too.
+  std::uint64_t parked = 0;
+  for (const LiveLane& lane : lanes_.all()) parked += lane.status->parked_records.load(memory_order_relaxed);
+  const std::uint64_t revoked = board_->records_revoked.load();
   const std::size_t threads_left = pool_.quit(deadline + kQuitGrace);
+  const std::uint64_t settled = board_->records_written.load() + board_->records_dropped.load() + revoked;
+  unacknowledged_ = board_->records_encoded.load() - std::min(settled, board_->records_encoded.load()) + parked;
   Result<void> closed = close_sinks(deadline);
   pump();
   // A sink that could not close may not hold all it said it holds. What was committed on the way stays committed; what
@@ -81,14 +87,6 @@ Result<void> ControlLoop::close_sinks(SteadyTime deadline) {
     if (closed && !one) closed = std::move(one);
   }
   return closed;
-}
-
-void ControlLoop::count_unacknowledged() {
-  std::uint64_t parked = 0;
-  for (const LiveLane& lane : lanes_.all()) parked += lane.status->parked_records.load(memory_order_relaxed);
-  const std::uint64_t settled =
-      board_->records_written.load() + board_->records_dropped.load() + board_->records_revoked.load();
-  unacknowledged_ = board_->records_encoded.load() - std::min(settled, board_->records_encoded.load()) + parked;
 }
 
 // Why the run has failed; nothing when it has not. Completed is a strong word (INV-2): any doubt is an error.

@@ -86,7 +86,6 @@ class ControlLoop {
   [[nodiscard]] SteadyTime drain_deadline();
   void wind_down();
   [[nodiscard]] Result<void> close_sinks(SteadyTime deadline);
-  void count_unacknowledged();
   [[nodiscard]] std::optional<Error> verdict(bool was_complete, std::size_t threads_left, Result<void> closed,
                                              Result<void> committed) const;
   void end(ExitState state, std::optional<Error> error);
