@@ -49,6 +49,9 @@ const Registry& registry() {
       MILLRACE_TRY(source_schema().parse(at));
       return {};
     };
+    source.payload_format = [](const ConfigSection& at) -> std::string {
+      return at.child("url").text() == "rows" ? "csv" : "ndjson";
+    };
     r.add(source);
     SinkKind sink;
     sink.name = "sea";
@@ -127,6 +130,31 @@ TEST(PipelineConfig, EveryKeyReachesItsOption) {
   EXPECT_EQ(config.log.format, LogFormat::json);
   EXPECT_EQ(accepted("decode: {text: {}}\n").decode.kind, DecodeOptions::Kind::text);
   EXPECT_EQ(accepted("decode: {raw: {}}\n").decode.kind, DecodeOptions::Kind::raw);
+}
+
+TEST(PipelineConfig, RowsOfASourceBecomeObjectsWithoutASection) {
+  const auto decode_of = [](const std::string& more) {
+    const Config config = parsed("source: {river: {url: rows}}\nsink: {sea: {}}\n" + more);
+    const auto read = PipelineConfig::read(config, registry());
+    EXPECT_TRUE(read) << (read ? "" : read.error().message());
+    return read ? read->decode : DecodeOptions{};
+  };
+  EXPECT_EQ(decode_of("").kind, DecodeOptions::Kind::csv);
+  EXPECT_EQ(decode_of("").types, CsvTypes::strings);
+  EXPECT_EQ(decode_of("").on_error, OnError::fail);
+  EXPECT_EQ(decode_of("decode: {csv: {types: infer, on_error: skip}}\n").types, CsvTypes::infer);
+  EXPECT_EQ(decode_of("decode: {csv: {types: infer, on_error: skip}}\n").on_error, OnError::skip);
+  EXPECT_EQ(decode_of("decode: {raw: {}}\n").kind, DecodeOptions::Kind::raw);
+  EXPECT_EQ(decode_of("decode: {text: {}}\n").kind, DecodeOptions::Kind::text);
+}
+
+TEST(PipelineConfigRefuses, ADecoderThatCannotReadWhatTheSourceGives) {
+  EXPECT_EQ(
+      refused("source: {river: {url: rows}}\nsink: {sea: {}}\ndecode: {json: {}}\n"),
+      "p.yaml:3:10: decode.json: the source gives rows (format: csv), which are no JSON; leave decode out, or write "
+      "decode.csv, to make objects of them");
+  EXPECT_EQ(refused_too("decode: {csv: {}}\n"),
+            "p.yaml:3:10: decode.csv: reads the rows of a source with format: csv; its format is 'ndjson'");
 }
 
 TEST(PipelineConfigRefuses, SectionsOfLaterVersionsByName) {

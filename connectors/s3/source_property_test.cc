@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Property: for random prefixes, lanes, read sizes, batch sizes, points of death and commits, a resumed run reads
-// exactly what was not committed. The expected records come from the line model and the deal, not from the source.
+// Property: for random prefixes of any format, lanes, read sizes, batch sizes, points of death and commits, a resumed
+// run reads exactly what was not committed. The expected records are those that objects were put together from, and the
+// deal's, not the source's.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -19,36 +20,95 @@ namespace {
 
 using millrace::testing::MemoryStore;
 
-/// One object's text: lines of all kinds, blank ones, some without an end.
-std::string any_text() {
+struct Object {
+  std::string text;
+  std::vector<std::string> records;
+};
+
+/// Lines of all kinds, blank ones, some without an end.
+Object any_ndjson() {
   std::string text;
   const int lines = *rc::gen::inRange(0, 12);
   for (int i = 0; i < lines; ++i) {
     text += *rc::gen::element<std::string>("", " ", "{\"n\":1}", "xyzzy", std::string(70, 'l'), "a\rb");
     text += *rc::gen::element<std::string>("\n", "\n", "\r\n", i + 1 == lines ? "" : "\n");
   }
-  return text;
+  return {text, ndjson::model_of_lines(text, SIZE_MAX).records};
+}
+
+/// Records of `elements` between `first` and `last`, with `separators` in between.
+Object any_sequence(const std::string& first, const std::vector<std::string>& elements,
+                    const std::vector<std::string>& separators, const std::vector<std::string>& last) {
+  Object object{first, {}};
+  const int records = *rc::gen::inRange(0, 12);
+  for (int i = 0; i < records; ++i) {
+    if (i != 0) object.text += *rc::gen::elementOf(separators);
+    object.text += object.records.emplace_back(*rc::gen::elementOf(elements));
+  }
+  // What would end a record is one of its own without it, to `lines`.
+  if (records != 0 || !first.empty()) object.text += *rc::gen::elementOf(last);
+  return object;
+}
+
+Object any_object(const std::string& format) {
+  const std::string longer(70, 'l');
+  if (format == "lines") {
+    return any_sequence("", {"{\"n\":1}", " ", "xyzzy", longer, "a\rb"}, {"\n", "\r\n"}, {"", "\n", "\r\n"});
+  }
+  if (format == "json_array") {
+    return any_sequence(" [ ", {"{\"n\":[1]}", "\"],\\\"\"", "-1.5", "\"" + longer + "\"", "[ [],{} ]"}, {",", " ,\n"},
+                        {"]", " ]\n "});
+  }
+  if (format == "csv") {
+    return any_sequence("a,\"b\n\"\n", {"1,2", "\"x\n,\"\"y\",", longer + ",", "\"\",\"\r\n\""}, {"\n", "\r\n", "\n\n"},
+                        {"", "\n"});
+  }
+  return any_ndjson();
+}
+
+/// What the gzip program made of one object of each format.
+struct Compressed {
+  Object object;
+  std::string bytes;
+};
+std::map<std::string, std::vector<Compressed>> compressed_objects() {
+  const std::string bom = "\xEF\xBB\xBF";
+  const std::map<std::string, std::vector<Object>> objects{
+      {"ndjson",
+       {{"", {}},
+        {"1\n2\n3\n", {"1", "2", "3"}},
+        {"1\n\n2", {"1", "2"}},
+        {bom + "1\n2\n3\n4\n5\n6\n7\n8\n9\n", {"1", "2", "3", "4", "5", "6", "7", "8", "9"}}}},
+      {"lines", {{"", {}}, {"1\n\n2", {"1", "", "2"}}}},
+      {"json_array", {{"", {}}, {"[]", {}}, {bom + "[1,{\"a\":\"]\"},[2]]", {"1", "{\"a\":\"]\"}", "[2]"}}}},
+      {"csv", {{"", {}}, {"a", {}}, {bom + "a\n1\n\"2\n3\"\n", {"1", "\"2\n3\""}}}}};
+  std::map<std::string, std::vector<Compressed>> all;
+  for (const auto& [format, list] : objects) {
+    for (const Object& object : list) all[format].push_back({object, gzip_of(object.text)});
+  }
+  return all;
 }
 
 struct Prefix {
   std::shared_ptr<MemoryStore> store = std::make_shared<MemoryStore>();
-  std::map<std::string, std::string> texts;  // by key, sorted bytewise
+  std::map<std::string, std::vector<std::string>> records;  // by key, sorted bytewise
 };
 
-Prefix any_prefix(const std::vector<std::pair<std::string, std::string>>& compressed) {
+Prefix any_prefix(const std::string& format, const std::vector<Compressed>& compressed) {
   Prefix prefix;
   const int objects = *rc::gen::inRange(0, 9);
   for (int i = 0; i < objects; ++i) {
     std::string key = "in/" + *rc::gen::element<std::string>("a", "b/", "c ", "\xC3\xA9", "") +
                       std::to_string(*rc::gen::inRange(0, 30));
     if (*rc::gen::inRange(0, 5) == 0) {
-      const auto& [text, bytes] = *rc::gen::elementOf(compressed);
+      const Compressed& one = compressed[*rc::gen::inRange<std::size_t>(0, compressed.size())];
       key += ".gz";
-      prefix.texts[key] = text;
-      prefix.store->set(key, bytes);
+      prefix.records[key] = one.object.records;
+      prefix.store->set(key, one.bytes);
     } else {
-      prefix.texts[key] = any_text();
-      prefix.store->set(key, prefix.texts[key]);
+      const Object object = any_object(format);
+      prefix.records[key] = object.records;
+      prefix.store->set(key, object.text);
     }
   }
   return prefix;
@@ -58,11 +118,11 @@ Prefix any_prefix(const std::vector<std::pair<std::string, std::string>>& compre
 std::vector<Record> all_records(const Prefix& prefix, std::uint64_t lanes) {
   std::vector<Record> all;
   std::uint64_t place = 0;
-  for (const auto& [key, text] : prefix.texts) {
+  for (const auto& [key, records] : prefix.records) {
     std::int64_t index = 0;
-    for (const std::string& line : ndjson::model_of_lines(text, SIZE_MAX).records) {
+    for (const std::string& record : records) {
       all.push_back({static_cast<std::uint32_t>(place % lanes),
-                     (static_cast<std::int64_t>(place / lanes) << 40) + index++, line, key});
+                     (static_cast<std::int64_t>(place / lanes) << 40) + index++, record, key});
     }
     ++place;
   }
@@ -70,16 +130,13 @@ std::vector<Record> all_records(const Prefix& prefix, std::uint64_t lanes) {
 }
 
 TEST(SourceProperty, INV1_AResumedRunReadsExactlyTheUncommittedRest) {
-  std::vector<std::pair<std::string, std::string>> compressed;
-  for (const char* text : {"", "1\n2\n3\n", "1\n\n2",
-                           "\xEF\xBB\xBF"
-                           "1\n2\n3\n4\n5\n6\n7\n8\n9\n"}) {
-    compressed.emplace_back(text, gzip_of(text));
-  }
+  const auto compressed = compressed_objects();
   EXPECT_TRUE(rc::check("killed and resumed", [&] {
-    const Prefix prefix = any_prefix(compressed);
+    const auto format = *rc::gen::element<std::string>("ndjson", "ndjson", "lines", "json_array", "csv");
+    const Prefix prefix = any_prefix(format, compressed.at(format));
     S3SourceOptions options;
     options.url = "s3://b/in/";
+    options.format = format;
     options.checkpoint.url = "s3://b/ck/manifest.json";
     options.lanes = *rc::gen::inRange<std::uint64_t>(1, 6);
     options.chunk_bytes = {*rc::gen::inRange<std::uint64_t>(1, 100)};
