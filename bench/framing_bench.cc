@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Row 1 of performance.md: framing NDJSON in memory against a memchr loop over the same bytes. Further lines: bytes
 // that are in cache, as after decompression; and the whole reader over chunks, where both sides also copy the bytes in.
+#include <algorithm>
 #include <cstring>
+#include <string>
 
 #include "bench/ndjson_lines.h"
 #include "bench/ratio.h"
+#include "formats/csv/framer.h"
+#include "formats/json_array/framer.h"
 #include "formats/ndjson/framer.h"
 #include "millrace/framing/frame_reader.h"
 
@@ -34,8 +38,8 @@ Pass memchr_pass(std::string_view bytes) {
   };
 }
 
-Pass framer_pass(std::string_view bytes) {
-  return [bytes, framer = std::shared_ptr<Framer>(ndjson::make_ndjson_framer({})), frames = Frames()]() mutable {
+Pass framer_pass(std::string_view bytes, FramerFactory factory = ndjson::make_ndjson_framer) {
+  return [bytes, framer = std::shared_ptr<Framer>(factory({})), frames = Frames()]() mutable {
     framer->reset();
     for (std::size_t at = 0; at != bytes.size();) {
       frames.clear();
@@ -84,6 +88,45 @@ Pass reader_pass(std::string_view bytes) {
   };
 }
 
+/// An array of the documents that `lines` are, but for the first.
+std::string array_of(std::string lines) {
+  const std::size_t first = lines.find('\n') + 1;
+  std::replace(lines.begin() + static_cast<std::ptrdiff_t>(first), lines.end(), '\n', ',');
+  lines.replace(0, first, first, ' ');
+  lines.front() = '[';
+  lines.back() = ']';
+  return lines;
+}
+
+/// Rows of about 200 bytes in ten fields, every `quoted`th of them with one in quotes; 0: none.
+std::string rows(std::size_t total_bytes, std::size_t quoted) {
+  std::string all = "a,b,c,d,e,f,g,h,i,j\n";
+  for (std::size_t n = 0; all.size() < total_bytes; ++n) {
+    for (int field = 0; field < 9; ++field) all += fmt::format("{},", (n * 7919 + 1'000'003) * (field + 1));
+    const std::string text(60 + n % 40, 'x');
+    all += quoted != 0 && n % quoted == 0 ? "\"" + text + " \"\"y\"\", z\"\n" : text + "\n";
+  }
+  return all;
+}
+
+/// Against lines that memchr finds in as many other bytes.
+void compare(Ratios& ratios, const std::string& name, std::string bytes, FramerFactory factory, double least) {
+  const std::size_t size = bytes.size();
+  bytes.append(kBytePadding, '\0');
+  const std::string lines = ndjson_lines(size, 200);
+  ratios.compare(name, {"memchr, 200 B lines", memchr_pass(lines)},
+                 {"framer", framer_pass({bytes.data(), size}, factory)}, least);
+}
+
+void run_other_formats(Ratios& ratios) {
+  for (const std::size_t mean : {200, 1024}) {
+    compare(ratios, fmt::format("framing, a JSON array of {} B documents", mean),
+            array_of(ndjson_lines(96U << 20U, mean)), json_array::make_json_array_framer, 0.2);
+  }
+  compare(ratios, "framing, CSV without quotes", rows(96U << 20U, 0), csv::make_csv_framer, 0.5);
+  compare(ratios, "framing, CSV with quotes in every row", rows(96U << 20U, 1), csv::make_csv_framer, 0.2);
+}
+
 void run(Ratios& ratios) {
   for (const std::size_t mean : {200, 1024}) {
     const std::string large = ndjson_lines(96U << 20U, mean) + std::string(kBytePadding, '\0');
@@ -104,5 +147,6 @@ void run(Ratios& ratios) {
 int main(int argc, char** argv) {
   millrace::bench::Ratios ratios(argc, argv);
   millrace::bench::run(ratios);
+  millrace::bench::run_other_formats(ratios);
   return ratios.exit_code();
 }
