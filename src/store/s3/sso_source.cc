@@ -33,7 +33,7 @@ Result<Credentials> parse_keys(const TextAnswer& answer, const SsoRole& role) {
   }
   const auto document = CredentialJson::parse(answer.body);
   const auto keys = document ? document->object("roleCredentials") : std::nullopt;
-  const auto expires = keys ? keys->number("expiration") : std::nullopt;
+  const double expires = keys ? keys->number("expiration").value_or(0) : 0;
   Credentials found;
   if (keys) {
     found.access_key_id = keys->text("accessKeyId");
@@ -41,11 +41,11 @@ Result<Credentials> parse_keys(const TextAnswer& answer, const SsoRole& role) {
     found.session_token = keys->text("sessionToken");
   }
   constexpr double kLongAfter = 1e14;  // in ms: a year that fits into microseconds
-  if (found.access_key_id.empty() || found.secret_access_key.empty() || found.session_token.empty() || !expires ||
-      !(*expires > 0 && *expires < kLongAfter)) {
+  if (found.access_key_id.empty() || found.secret_access_key.empty() || found.session_token.empty() ||
+      !(expires > 0 && expires < kLongAfter)) {
     return fail(Error::retryable(ErrorCode::credentials, "the answer of single sign-on holds no whole credentials"));
   }
-  found.expires = static_cast<UnixMicros>(*expires) * 1000;
+  found.expires = static_cast<UnixMicros>(expires) * 1000;
   found.provider = role.provider;
   return found;
 }
