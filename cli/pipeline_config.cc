@@ -209,9 +209,7 @@ constexpr std::array<std::string_view, 3> kLater{"transforms", "sinks", "dead_le
 
 void check_sections(const ConfigSection& root, ConfigProblems& problems) {
   std::vector<std::string> known;
-  for (const std::string_view name : kSections) {
-    if (!name.empty()) known.emplace_back(name);
-  }
+  for (const std::string_view name : kSections) known.emplace_back(name);
   for (const std::string& key : root.keys()) {
     if (std::ranges::find(known, key) != known.end()) continue;
     if (std::ranges::find(kLater, key) != kLater.end()) {
@@ -334,6 +332,16 @@ bool is_secret_store_option(std::string_view spelling) {
   return known == StoreOptions::known().end() || known->secret;
 }
 
+void check_receipt(const ConfigSection& at, const PipelineConfig& config, ConfigProblems& problems) {
+  if (!config.source->check_receipt) {
+    return problems.add(at.key_where(),
+                        fmt::format("receipt: the source '{}' gives none; remove the section", config.source->name));
+  }
+  if (auto fits = config.source->check_receipt(config.source_section, config.receipt); !fits) {
+    problems.add(at.child("url").where(), fits.error().message());
+  }
+}
+
 }  // namespace
 
 Result<PipelineConfig> PipelineConfig::read(const Config& config, const Registry& registry) {
@@ -361,10 +369,8 @@ Result<PipelineConfig> PipelineConfig::read(const Config& config, const Registry
   }
   read_section(root.child("log"), log_schema(), out.log, problems);
   read_section(root.child("receipt"), receipt_schema(), out.receipt, problems);
-  if (!out.receipt.url.empty() && out.source != nullptr && !out.source->gives_receipt) {
-    problems.add(root.child("receipt").key_where(),
-                 fmt::format("receipt: the source '{}' gives none; remove the section", out.source->name));
-  }
+  // What is wrong with the rest of the file is told first: the receipt is judged beside a source that is valid.
+  if (!out.receipt.url.empty() && problems.empty()) check_receipt(root.child("receipt"), out, problems);
   MILLRACE_TRY(problems.result());
   return out;
 }

@@ -35,8 +35,7 @@ struct Backfill : ::testing::Test {
   }
   static std::vector<Json> json_lines(const std::string& text) {
     std::vector<Json> all;
-    std::istringstream stream(text);
-    for (std::string line; std::getline(stream, line);) {
+    for (const std::string& line : lines_of(text)) {
       all.push_back(Json::parse(line, nullptr, false));
       EXPECT_FALSE(all.back().is_discarded()) << line;
     }

@@ -10,7 +10,6 @@
 #include <csignal>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -60,8 +59,7 @@ struct ReceiptOfARun : ::testing::Test {
   }
   [[nodiscard]] std::vector<Json> receipt() const {
     std::vector<Json> all;
-    std::istringstream stream(folder.files("receipts").at("r.ndjson"));
-    for (std::string line; std::getline(stream, line);) all.push_back(Json::parse(line));
+    for (const std::string& line : lines_of(folder.files("receipts").at("r.ndjson"))) all.push_back(Json::parse(line));
     return all;
   }
   void expect_true_receipt() const {
@@ -117,8 +115,8 @@ TEST_F(ReceiptOfARun, INV6_SaysOfEveryObjectWhatIsTrueHoweverOftenItIsKilled) {
     const std::uint64_t before = generation();
     // Behind the claim and a commit or two; a run that ends first is as good.
     const std::uint64_t wanted = before + 2 + static_cast<std::uint64_t>(kills % 2);
-    std::ignore =
-        eventually([&] { return generation() >= wanted || child.err().find("Completed") != std::string::npos; });
+    EXPECT_TRUE(
+        eventually([&] { return generation() >= wanted || child.err().find("Completed") != std::string::npos; }));
     child.signal(SIGKILL);
     std::ignore = child.wait();
   }
@@ -150,7 +148,7 @@ TEST_F(ReceiptOfARun, VerifyFindsEachKindOfGap) {
   folder.write("receipts/r.ndjson", edited);
   const Ended by_hand = millrace({"verify", file});
   EXPECT_EQ(by_hand.code, 1);
-  EXPECT_THAT(by_hand.out, HasSubstr("r.ndjson, is not what was written there"));
+  EXPECT_THAT(by_hand.out, HasSubstr("r.ndjson, is damaged or not this backfill's"));
   folder.write("receipts/r.ndjson", whole);
 
   const std::string added = folder.write("in/c.ndjson", "1\n");
@@ -228,14 +226,36 @@ TEST_F(ReceiptOfARun, ShardsAreVerifiedTogether) {
 TEST_F(ReceiptOfARun, WhereItCannotGoIsSaidBeforeAnythingIsOpened) {
   write("a.ndjson", 7);
   const auto refusal = [&](const std::string& url) {
-    const Ended ended = millrace({"run", pipeline(), "--set", "receipt.url=" + url});
+    std::string text = folder.files("").at("p.yaml");
+    text.replace(text.find("receipt: {url: "), std::string::npos, "receipt: {url: " + url + "}\n");
+    const std::string file = folder.write("q.yaml", text);
+    const Ended validated = millrace({"validate", file});
+    EXPECT_EQ(validated.code, 2);
+    EXPECT_THAT(validated.err, HasSubstr(file + ":6:16: receipt.url: '" + url + "' "));
+    const Ended ended = millrace({"run", file});
     EXPECT_EQ(ended.code, 2) << ended.err;
+    EXPECT_EQ(ended.err, validated.err);
     return ended.err;
   };
+  std::ignore = pipeline();
   EXPECT_THAT(refusal(folder.url("in/r.ndjson")), HasSubstr("lies under the source's prefix"));
   EXPECT_THAT(refusal(folder.url("receipts/")), HasSubstr("names no object"));
   EXPECT_THAT(refusal(folder.url("ck/m.json")), HasSubstr("is the manifest's own url"));
   EXPECT_TRUE(folder.files("out").empty());
+}
+
+TEST_F(ReceiptOfARun, INV2_OneThatCannotBeWrittenFailsTheRunAndIsWrittenByTheNext) {
+  write("a.ndjson", 70);
+  folder.write("receipts", "a file where a folder is to be");
+  const std::string file = pipeline("");
+  const Ended failed = millrace({"run", file, "--set", "source.s3.checkpoint.timeout=1s"});
+  EXPECT_EQ(failed.code, 1);
+  EXPECT_THAT(failed.err, HasSubstr("writing the receipt " + folder.url("receipts/r.ndjson")));
+  EXPECT_THAT(failed.err, Not(HasSubstr("Completed")));
+  std::filesystem::remove(folder.path() / "receipts");
+  ASSERT_EQ(millrace({"run", file}).code, 0);
+  expect_true_receipt();
+  EXPECT_EQ(millrace({"verify", file}).code, 0);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <csignal>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 
 namespace millrace::cli_test {
 namespace {
@@ -119,6 +120,13 @@ Ended Child::wait() {
 Ended millrace(const std::vector<std::string>& arguments, const Environment& more) {
   Child child(arguments, more);
   return child.wait();
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
 }
 
 bool eventually(const std::function<bool()>& condition) {

@@ -67,6 +67,9 @@ class Child {
   pid_t pid_ = -1;
 };
 
+/// Without their line feeds.
+[[nodiscard]] std::vector<std::string> lines_of(const std::string& text);
+
 /// Runs to the end.
 [[nodiscard]] Ended millrace(const std::vector<std::string>& arguments, const Environment& more = {});
 

@@ -11,7 +11,6 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <string>
 
 #include "cli/program_run.h"
@@ -29,13 +28,6 @@ std::string lines(int count, const std::string& name = "n") {
   std::string text;
   for (int i = 0; i < count; ++i) text += fmt::format("{{\"{}\":{}}}\n", name, i);
   return text;
-}
-
-std::vector<std::string> split(const std::string& text) {
-  std::vector<std::string> out;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) out.push_back(line);
-  return out;
 }
 
 std::string all_of(const std::map<std::string, std::string>& files) {
@@ -67,7 +59,7 @@ TEST_F(Program, VersionAndHelp) {
   EXPECT_EQ(version.code, 0);
   EXPECT_EQ(version.out, "millrace " MILLRACE_VERSION "\n");
   EXPECT_EQ(version.err, "");
-  for (const char* command : {"run", "validate", "status", "describe"}) {
+  for (const char* command : {"run", "validate", "status", "verify", "describe"}) {
     const Ended help = millrace({command, "--help"});
     EXPECT_EQ(help.code, 0) << command;
     EXPECT_THAT(help.out, HasSubstr("\nUsage:\n"));
@@ -153,7 +145,7 @@ TEST_F(Program, ProgressJsonAndLogJsonAreJsonLineByLine) {
   const Ended ended = millrace({"run", pipeline(), "--progress", "json", "--log-format", "json"});
   EXPECT_EQ(ended.code, 0) << ended.err;
   nlohmann::json last;
-  for (const std::string& line : split(ended.err)) {
+  for (const std::string& line : lines_of(ended.err)) {
     last = nlohmann::json::parse(line, nullptr, false);
     EXPECT_FALSE(last.is_discarded()) << line;
   }
@@ -289,10 +281,10 @@ TEST_F(Program, ValidateTellsEveryProblemOfEveryFile) {
   const Ended ended = millrace({"validate", bad, good});
   EXPECT_EQ(ended.code, 2);
   EXPECT_EQ(ended.out, good + ": ok\n");
-  EXPECT_THAT(split(ended.err), ElementsAre(bad + ":1:12: pipeline.nam: unknown key; did you mean 'name'?",
-                                            bad + ":1:29: pipeline.threads: expects an integer, found 'y'",
-                                            bad + ":2:10: source.s4: unknown; did you mean 's3'?",
-                                            bad + ":1:1: sink: is required: one of s3, stdout, blackhole"));
+  EXPECT_THAT(lines_of(ended.err), ElementsAre(bad + ":1:12: pipeline.nam: unknown key; did you mean 'name'?",
+                                               bad + ":1:29: pipeline.threads: expects an integer, found 'y'",
+                                               bad + ":2:10: source.s4: unknown; did you mean 's3'?",
+                                               bad + ":1:1: sink: is required: one of s3, stdout, blackhole"));
 }
 
 TEST_F(Program, AnOutputThatWouldBeReadIsRefused) {

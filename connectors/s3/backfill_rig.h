@@ -62,6 +62,7 @@ class BackfillRig {
     SourceContext context;
     context.acks = checkpointer_.issuer();
     context.pipeline = "pipe";
+    context.ledger = std::make_shared<Ledger>();
     context.log = Logger(log, "s3");
     context.meter = Meter(metrics, {{"pipeline", "pipe"}, {"component", "source"}, {"component_type", "s3"}});
     MILLRACE_TRY(source_->open(std::move(context)));
@@ -150,6 +151,16 @@ class BackfillRig {
     close();
     source_.reset();
     store->clear();
+  }
+  /// On one lane, a record a batch: `count` records are read, acknowledged and committed, and the run is killed.
+  Result<void> commit_and_die(std::size_t count) {
+    options.lanes = 1;
+    max_records = 1;
+    MILLRACE_TRY(open());
+    MILLRACE_TRY(poll_records(count));
+    MILLRACE_TRY(commit());
+    kill();
+    return {};
   }
   [[nodiscard]] BackfillSource& source() { return *source_; }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "connectors/s3/bytes_json.h"
+#include "connectors/s3/stored_record.h"
 #include "millrace/base/result.h"
 #include "millrace/base/time.h"
 
@@ -25,6 +26,9 @@ using Json = nlohmann::ordered_json;
 [[nodiscard]] Result<Json> parse_json(std::string_view text, std::string_view document);
 /// "field 'lanes' is ...".
 [[nodiscard]] Error wrong_field(std::string_view field, std::string_view why);
+
+/// The inverse of Fields::stored.
+[[nodiscard]] Json stored_json(const StoredRecord& record);
 
 /// The fields of one object; the first thing that is wrong is kept and ends up in done().
 class Fields {
@@ -42,6 +46,8 @@ class Fields {
   /// 16 lower-case hex digits.
   void hash(std::string_view name, std::uint64_t& out);
   void time(std::string_view name, UnixMicros& out);
+  /// Fields name, bytes and hash of an object that we have written, in a folder that is known.
+  void stored(StoredRecord& out);
   /// `read(json, path)` for each item of an array.
   template <class Read>
   void each(std::string_view name, Read read) {

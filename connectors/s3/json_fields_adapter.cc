@@ -93,6 +93,10 @@ Result<Json> parse_json(std::string_view text, std::string_view document) {
   }
 }
 
+Json stored_json(const StoredRecord& record) {
+  return {{"name", record.name}, {"bytes", record.bytes}, {"hash", to_hex(record.hash)}};
+}
+
 Fields::Fields(const Json& json, std::string path, std::string_view document) : json_(json), path_(std::move(path)) {
   if (json_.is_object()) return;
   error_ = wrong_field(path_.empty() ? document : path_, fmt::format("is {}, not an object", kind_of(json_)));
@@ -150,6 +154,16 @@ void Fields::time(std::string_view name, UnixMicros& out) {
     return set(name, fmt::format("is '{}', not a time like 2026-07-01T12:00:00.000000Z", printable(digits, 40)));
   }
   out = *parsed;
+}
+
+void Fields::stored(StoredRecord& out) {
+  text("name", out.name);
+  number("bytes", out.bytes);
+  hash("hash", out.hash);
+  if (!error_ && out.name.find('/') != std::string::npos) {
+    set("name",
+        fmt::format("is '{}'; it stands beside the manifest, so no slash has a meaning", printable(out.name, 100)));
+  }
 }
 
 void Fields::numbers(std::string_view name, std::map<std::string, std::uint64_t>& out) {

@@ -25,18 +25,17 @@ class KeptListing {
 
   /// Writes it, over whatever lies there. To be called by the manifest's owner, while the manifest names none; what is
   /// returned goes into the manifest, and only then does the listing count. One try.
-  [[nodiscard]] Result<ListingRecord> write(const Listing& listing);
+  [[nodiscard]] Result<StoredRecord> write(const Listing& listing);
   /// What has changed since it was written. Fails (manifest) when what `record` names is missing, damaged or somebody
   /// else's.
-  [[nodiscard]] Result<ListingDifference> changes(const ListingRecord& record, const Listing& now);
+  [[nodiscard]] Result<ListingDifference> changes(const StoredRecord& record, const Listing& now);
   /// The same, change by change. Fails with what `tell` fails with, too.
-  [[nodiscard]] Result<void> each_change(const ListingRecord& record, const Listing& now,
+  [[nodiscard]] Result<void> each_change(const StoredRecord& record, const Listing& now,
                                          const std::function<Result<void>(ObjectChange)>& tell);
 
  private:
-  [[nodiscard]] Result<std::string> read(const ListingRecord& record);
-  [[nodiscard]] Error unusable(const ListingRecord& record, std::string_view why) const;
-  [[nodiscard]] std::string url_of(const ListingRecord& record) const;
+  [[nodiscard]] Error unusable(std::string_view key, std::string_view why) const;
+  [[nodiscard]] std::string url_of(std::string_view key) const;
 
   const std::shared_ptr<ObjectStore> store_;
   const std::string manifest_key_;

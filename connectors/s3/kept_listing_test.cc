@@ -157,7 +157,7 @@ TEST(PackedListing, OtherBytesAreRefused) {
 
 class KeptListingTest : public ::testing::Test {
  protected:
-  std::string why_not(const ListingRecord& record) {
+  std::string why_not(const StoredRecord& record) {
     const auto changes = kept.changes(record, listing_of(kThree));
     return changes ? changes->describe() : changes.error().message();
   }
@@ -166,7 +166,7 @@ class KeptListingTest : public ::testing::Test {
 };
 
 TEST_F(KeptListingTest, WhoeverIsToldEndsTheReport) {
-  const ListingRecord record = *kept.write(listing_of(kThree));
+  const StoredRecord record = *kept.write(listing_of(kThree));
   const auto done = kept.each_change(record, listing_of({}), [](const ObjectChange&) -> Result<void> {
     return fail(Error::fatal(ErrorCode::closed, "the reader is gone"));
   });
@@ -186,7 +186,7 @@ TEST_F(KeptListingTest, StandsBesideTheManifest) {
 
 // Whatever has become of it, what is said names it and what is the matter; it never passes for another listing.
 TEST_F(KeptListingTest, MissingDamagedOrForeignIsSaid) {
-  const ListingRecord record = *kept.write(listing_of(kThree));
+  const StoredRecord record = *kept.write(listing_of(kThree));
   const std::string good = store->contents().at("ck/job.listing.zst");
   const std::string named = "the kept listing s3://b/ck/job.listing.zst ";
   std::string bad = good;

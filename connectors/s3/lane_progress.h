@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "connectors/s3/receipt_book.h"
+#include "connectors/s3/receipt.h"
 #include "millrace/base/sync.h"
 
 namespace millrace::s3_source {

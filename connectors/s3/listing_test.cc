@@ -14,6 +14,7 @@
 
 #include "connectors/s3/lister.h"
 #include "connectors/s3/log_capture.h"
+#include "connectors/s3/paged_store.h"
 #include "connectors/s3/rolling_hash.h"
 #include "millrace/testing/faulty_store.h"
 #include "millrace/testing/memory_store.h"
@@ -60,22 +61,11 @@ std::shared_ptr<MemoryStore> store_with(std::size_t objects, std::size_t page) {
 }
 
 /// Gives pages by hand.
-class ScriptedStore final : public ObjectStore {
+class ScriptedStore final : public ListOnlyStore {
  public:
   std::vector<ListPage> pages;
   std::size_t asked = 0;
-  [[nodiscard]] std::string describe() const override { return "scripted"; }
   [[nodiscard]] Result<ListPage> list(const ListRequest& /*request*/) override { return pages.at(asked++); }
-  std::shared_ptr<ReadHandle> start_read(ReadRequest /*request*/) override { return nullptr; }
-  [[nodiscard]] Result<WholeObject> get(std::string_view, std::size_t, std::optional<Duration>) override {
-    return none();
-  }
-  [[nodiscard]] Result<PutResult> put(const PutRequest& /*request*/) override { return none(); }
-  [[nodiscard]] Result<HeadResult> head(std::string_view /*key*/) override { return none(); }
-  [[nodiscard]] Result<void> remove(std::string_view /*key*/) override { return none(); }
-
- private:
-  static std::unexpected<Error> none() { return fail(Error::fatal(ErrorCode::not_supported, "only lists")); }
 };
 
 TEST(Lister, E01_E04_EveryPageOnceWhateverItsSize) {

@@ -11,6 +11,7 @@
 
 #include "connectors/s3/identity.h"
 #include "connectors/s3/offset.h"
+#include "connectors/s3/stored_record.h"
 #include "millrace/base/ids.h"
 #include "millrace/base/result.h"
 #include "millrace/base/time.h"
@@ -36,26 +37,10 @@ struct LanePosition {
   friend bool operator==(const LanePosition&, const LanePosition&) = default;
 };
 
-/// The listing that is kept beside the manifest.
-struct ListingRecord {
-  std::string name;         ///< behind the manifest's folder; empty: none is kept (yet)
-  std::uint64_t bytes = 0;  ///< as it is stored
-  std::uint64_t hash = 0;   ///< XXH3 of these bytes
-  friend bool operator==(const ListingRecord&, const ListingRecord&) = default;
-};
-
-/// A part of a receipt, or the finished one, beside the manifest or where it was asked for.
-struct ReceiptRecord {
-  std::string name;  ///< behind the folder of its url; empty: there is none yet
-  std::uint64_t bytes = 0;
-  std::uint64_t hash = 0;  ///< XXH3 of these bytes, as they are stored
-  friend bool operator==(const ReceiptRecord&, const ReceiptRecord&) = default;
-};
-
 /// How far the receipt is that was asked for.
 struct ReceiptState {
-  std::string url;   ///< where it goes
-  ReceiptRecord at;  ///< the last part of it; the receipt itself once it is finished
+  std::string url;  ///< where it goes
+  StoredRecord at;  ///< the last part of it; the receipt itself once it is finished
   bool finished = false;
   friend bool operator==(const ReceiptState&, const ReceiptState&) = default;
 };
@@ -88,7 +73,7 @@ struct Manifest {
     friend bool operator==(const Listed&, const Listed&) = default;
   } listing;
   std::optional<WholeListing> whole;    ///< with a shard: what was listed for all of them
-  ListingRecord kept_listing;           ///< that the backfill began with
+  StoredRecord kept_listing;            ///< beside the manifest: the listing that the backfill began with
   std::vector<LanePosition> positions;  ///< by lane, rising
   struct Skipped {
     std::uint64_t count = 0;        ///< objects behind the positions of which nothing was read

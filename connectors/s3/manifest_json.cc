@@ -63,21 +63,10 @@ void read_owner(Fields& f, Owner& owner) {
   f.flag("released", owner.released);
 }
 
-/// What lies beside the manifest, by name.
-void read_neighbour(Fields& f, std::string& name, std::uint64_t& bytes, std::uint64_t& hash) {
-  f.text("name", name);
-  f.number("bytes", bytes);
-  f.hash("hash", hash);
-  if (!f.failed() && name.find('/') != std::string::npos) {
-    f.set("name",
-          fmt::format("is '{}'; it stands beside the manifest, so no slash has a meaning", printable(name, 100)));
-  }
-}
-
 void read_receipt(Fields& f, Manifest& manifest) {
   ReceiptState receipt;
   f.bytes("url", receipt.url);
-  read_neighbour(f, receipt.at.name, receipt.at.bytes, receipt.at.hash);
+  f.stored(receipt.at);
   f.flag("finished", receipt.finished);
   manifest.receipt = std::move(receipt);
 }
@@ -133,10 +122,7 @@ Result<Manifest> read_manifest(const Json& json) {
     inner.hash("hash", manifest.listing.hash);
   });
   read_whole(f, manifest);
-  f.inside("kept_listing", [&](Fields& inner) {
-    ListingRecord& kept = manifest.kept_listing;
-    read_neighbour(inner, kept.name, kept.bytes, kept.hash);
-  });
+  f.inside("kept_listing", [&](Fields& inner) { inner.stored(manifest.kept_listing); });
   f.each("positions", [&](const Json& item, const std::string& path) {
     LanePosition at;
     Fields inner(item, path);
@@ -183,10 +169,7 @@ Json manifest_json(const Manifest& manifest) {
              {{"objects", manifest.listing.objects},
               {"bytes", manifest.listing.bytes},
               {"hash", to_hex(manifest.listing.hash)}}},
-            {"kept_listing",
-             {{"name", manifest.kept_listing.name},
-              {"bytes", manifest.kept_listing.bytes},
-              {"hash", to_hex(manifest.kept_listing.hash)}}},
+            {"kept_listing", stored_json(manifest.kept_listing)},
             {"positions", std::move(positions)},
             {"owner",
              {{"id", owner.id},
@@ -205,11 +188,9 @@ Json manifest_json(const Manifest& manifest) {
         {"objects", manifest.whole->objects}, {"bytes", manifest.whole->bytes}, {"hash", to_hex(manifest.whole->hash)}};
   }
   if (const auto& receipt = manifest.receipt) {
-    json["receipt"] = {{"url", bytes_json(receipt->url)},
-                       {"name", receipt->at.name},
-                       {"bytes", receipt->at.bytes},
-                       {"hash", to_hex(receipt->at.hash)},
-                       {"finished", receipt->finished}};
+    json["receipt"] = Json{{"url", bytes_json(receipt->url)}};
+    json["receipt"].update(stored_json(receipt->at));
+    json["receipt"]["finished"] = receipt->finished;
   }
   if (manifest.skipped.count > 0) {
     json["skipped"] = {{"count", manifest.skipped.count}, {"keys", byte_strings_json(manifest.skipped.keys)}};

@@ -10,8 +10,7 @@ namespace millrace::s3_source {
 
 ManifestKeeper::ManifestKeeper(ManifestFile& file, Manifest first, Clock& clock, Random& random, Logger log,
                                std::function<void(const Error&)> on_failure,
-                               std::function<Result<ListingRecord>()> keep_listing,
-                               std::unique_ptr<ReceiptFile> receipt)
+                               std::function<Result<StoredRecord>()> keep_listing, std::unique_ptr<ReceiptFile> receipt)
     : file_(file),
       clock_(clock),
       log_(std::move(log)),
@@ -74,26 +73,36 @@ std::optional<ManifestKeeper::Save> ManifestKeeper::next_save() {
 }
 
 Result<void> ManifestKeeper::write(Save& save) {
-  if (receipt_) MILLRACE_TRY(write_receipt(save));
+  if (receipt_) {
+    if (save.news) MILLRACE_TRY(write_part(save));
+    if (save.manifest.complete && !save.manifest.receipt->finished) MILLRACE_TRY(finish_receipt(save));
+  }
   MILLRACE_TRY(file_.save(save.manifest, save.released));
   if (receipt_) save.manifest.receipt->finished ? receipt_->remove_parts() : receipt_->saved();
   return {};
 }
 
-/// What the receipt says of the positions is durable before they are, and all of it before they are called complete.
-Result<void> ManifestKeeper::write_receipt(Save& save) {
+/// What the receipt says of the positions is durable before they are.
+Result<void> ManifestKeeper::write_part(Save& save) {
   ReceiptState& state = *save.manifest.receipt;
-  if (save.receipt) {
-    MILLRACE_ASSIGN(state.at, receipt_->write(save.receipt->lines, std::move(save.receipt->partial)));
-    state.finished = false;
-    const MutexLock lock(mutex_);
-    next_.receipt = state;
-    news_->lines.erase(0, save.receipt->lines.size());
-    if (submitted_ == save.holds) news_.reset();
-  }
-  if (!save.manifest.complete || state.finished) return {};
-  MILLRACE_ASSIGN(state.at, receipt_->finish(save.manifest));
-  state.finished = true;
+  MILLRACE_ASSIGN(state.at, receipt_->write(save.news->lines, std::move(save.news->partial)));
+  state.finished = false;
+  const MutexLock lock(mutex_);
+  next_.receipt = state;
+  news_->lines.erase(0, save.news->lines.size());
+  if (submitted_ == save.holds) news_.reset();
+  return {};
+}
+
+/// All of it is durable before the backfill is called complete. Saved once more before, as who has been taken over must
+/// not write over the receipt of another.
+Result<void> ManifestKeeper::finish_receipt(Save& save) {
+  Manifest so_far = save.manifest;
+  so_far.complete = false;
+  MILLRACE_TRY(file_.save(so_far, /*released=*/false));
+  save.manifest.generation = so_far.generation;
+  MILLRACE_ASSIGN(save.manifest.receipt->at, receipt_->finish(save.manifest));
+  save.manifest.receipt->finished = true;
   return {};
 }
 

@@ -24,7 +24,7 @@ class ManifestKeeper {
   /// on from `first`.
   ManifestKeeper(ManifestFile& file, Manifest first, Clock& clock, Random& random, Logger log,
                  std::function<void(const Error&)> on_failure,
-                 std::function<Result<ListingRecord>()> keep_listing = nullptr,
+                 std::function<Result<StoredRecord>()> keep_listing = nullptr,
                  std::unique_ptr<ReceiptFile> receipt = nullptr);
   ~ManifestKeeper();
   ManifestKeeper(const ManifestKeeper&) = delete;
@@ -60,11 +60,12 @@ class ManifestKeeper {
     std::uint64_t holds = 0;  ///< so many submissions
     bool released = false;
     bool last = false;
-    std::optional<ReceiptNews> receipt;  ///< what is in no part yet
+    std::optional<ReceiptNews> news;  ///< what is in no part of the receipt yet
   };
   std::optional<Save> next_save();
   Result<void> write(Save& save);
-  Result<void> write_receipt(Save& save);
+  Result<void> write_part(Save& save);
+  Result<void> finish_receipt(Save& save);
   void settle(Save save, Result<void> saved);
   [[nodiscard]] SteadyTime next_heartbeat() const MILLRACE_REQUIRES(mutex_);
 
@@ -72,7 +73,7 @@ class ManifestKeeper {
   Clock& clock_;
   const Logger log_;
   const std::function<void(const Error&)> on_failure_;
-  const std::function<Result<ListingRecord>()> keep_listing_;
+  const std::function<Result<StoredRecord>()> keep_listing_;
   const std::unique_ptr<ReceiptFile> receipt_;  // null: none was asked for
 
   mutable Mutex mutex_;

@@ -204,5 +204,24 @@ TEST_F(ManifestKeeperTest, F12_AFencedKeeperTellsAtOnceAndWritesNoMore) {
   EXPECT_EQ(keeper->failure()->code(), ErrorCode::fenced);
 }
 
+TEST_F(ManifestKeeperTest, F12_WhoWasTakenOverWritesNoReceipt) {
+  Manifest with_receipt = stored();
+  with_receipt.receipt = ReceiptState{.url = "s3://b/r.ndjson"};
+  keeper = std::make_unique<ManifestKeeper>(
+      *file, with_receipt, clock, Random::system(), Logger(log, "s3"),
+      [this](const Error& error) { lost.push_back(error.code()); }, nullptr,
+      std::make_unique<ReceiptFile>(memory, memory,
+                                    ReceiptFile::Options{.manifest_key = kKey, .key = "r.ndjson", .owner = "me"}));
+  keeper->start();
+  Manifest theirs = stored();
+  theirs.owner.id = "them";
+  memory->set(kKey, to_json(theirs));
+  keeper->submit({}, /*complete=*/true, {}, {});
+  EXPECT_FALSE(keeper->flush());
+  keeper->release();
+  EXPECT_EQ(lost, std::vector{ErrorCode::fenced});
+  EXPECT_FALSE(memory->contents().contains("r.ndjson"));
+}
+
 }  // namespace
 }  // namespace millrace::s3_source

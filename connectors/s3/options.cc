@@ -179,7 +179,8 @@ void check_receipt(const Result<StoreUrl>& receipt, const Result<StoreOptions>& 
                                                    receipt->to_string(), url->to_string()));
   }
   if (checkpoint_url && checkpoint_url->same_store(*receipt) && checkpoint_url->key == receipt->key) {
-    findings.add_beside("receipt.url", "is the manifest's own url; give the receipt another name");
+    findings.add_beside("receipt.url", fmt::format("'{}' is the manifest's own url; give the receipt another name",
+                                                   receipt->to_string()));
   }
 }
 

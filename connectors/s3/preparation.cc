@@ -289,8 +289,18 @@ Result<void> Preparation::go_on_with_receipt(Prepared& prepared) {
   }
   if (!kept) kept = ReceiptState{.url = url};
   if (prepared.nothing_left) return {};
-  MILLRACE_ASSIGN(prepared.partial, parts_.receipt->resume(*kept));
-  return {};
+  Tries tries(parts_.settings->retry, *parts_.random);
+  while (true) {
+    auto partial = parts_.receipt->resume(*kept);
+    if (partial) {
+      prepared.partial = *std::move(partial);
+      return {};
+    }
+    const auto wait = tries.next(partial.error(), parts_.clock->now());
+    if (!wait) return fail(std::move(partial).error().as(ErrorClass::fatal));
+    parts_.log.warn("the receipt so far could not be read; trying again", {{"error", partial.error().describe()}});
+    if (parts_.stop->wait(*parts_.clock, *wait)) return fail(std::move(partial).error().as(ErrorClass::fatal));
+  }
 }
 
 /// Object by object, from the listing that the first run kept.

@@ -9,12 +9,22 @@
 #include <string_view>
 #include <vector>
 
+#include "connectors/s3/stored_record.h"
 #include "millrace/ack/ledger.h"
 #include "millrace/base/result.h"
 
 namespace millrace::s3_source {
 
 inline constexpr std::uint64_t kReceiptSchema = 1;
+
+/// What reading an object to its end has shown.
+struct ObjectFacts {
+  std::uint64_t ordinal = 0;  ///< within its lane
+  std::uint64_t stored = 0;   ///< bytes
+  std::uint64_t decoded = 0;  ///< bytes
+  std::uint64_t xxh3 = 0;     ///< of the decoded bytes
+  std::uint64_t records = 0;
+};
 
 /// What became of the records of one object, or of several.
 struct ReceiptFates {
@@ -104,12 +114,7 @@ struct ReceiptNews {
 /// The first line of a part, and what stands in it.
 struct ReceiptPart {
   std::uint64_t number = 0;  ///< from 1
-  struct Before {
-    std::string name;  ///< of the part before it; empty: it is the first
-    std::uint64_t bytes = 0;
-    std::uint64_t hash = 0;
-    friend bool operator==(const Before&, const Before&) = default;
-  } before;
+  StoredRecord before;       ///< the part before it; no name: it is the first
   /// Parts whose lines stand in this one: once the manifest names this one they are removed, by whoever goes on.
   std::vector<std::string> replaces;
   std::vector<PartialReceipt> partial;

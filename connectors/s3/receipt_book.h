@@ -18,15 +18,6 @@
 
 namespace millrace::s3_source {
 
-/// What reading an object to its end has shown.
-struct ObjectFacts {
-  std::uint64_t ordinal = 0;
-  std::uint64_t stored = 0;
-  std::uint64_t decoded = 0;
-  std::uint64_t xxh3 = 0;  ///< of the decoded bytes
-  std::uint64_t records = 0;
-};
-
 class ReceiptBook {
  public:
   /// `starts`: where each lane resumes; `partial`: what was counted there before.

@@ -19,11 +19,6 @@ namespace {
 // Lines of a part; a smaller last part is replaced rather than followed.
 constexpr std::size_t kSmallPart = std::size_t{1} << 20U;
 
-std::string_view folder_of(std::string_view key) { return key.substr(0, key.rfind('/') + 1); }
-
-/// A second more for each MiB.
-Duration long_enough(Duration timeout, std::uint64_t bytes) { return timeout + std::chrono::seconds(bytes >> 20U); }
-
 std::string packed(std::string_view plain) {
   ZstdFrame frame;
   frame.write(plain);
@@ -56,22 +51,22 @@ std::string_view take_line(std::string_view& text) {
 }  // namespace
 
 std::string ReceiptFile::part_name(std::uint64_t number) const {
-  std::string_view name = std::string_view(options_.manifest_key).substr(folder_of(options_.manifest_key).size());
-  if (name.ends_with(".json")) name.remove_suffix(5);
-  return fmt::format("{}.receipt-{:06}.ndjson.zst", name, number);
+  const std::string key = key_beside(options_.manifest_key,
+                                     fmt::format("receipt-{:06}-{}.ndjson.zst", number, options_.owner.substr(0, 8)));
+  return key.substr(folder_of(key).size());
 }
 
 std::string ReceiptFile::part_key(std::string_view name) const {
   return std::string(folder_of(options_.manifest_key)) + std::string(name);
 }
 
-Result<std::string> ReceiptFile::read_part(const ReceiptRecord& record) const {
+Result<std::string> ReceiptFile::read_part(const StoredRecord& record) const {
   return read(*parts_, record, part_key(record.name),
               std::string(folder_of(options_.manifest_url)) + printable(record.name));
 }
 
 /// As plain text.
-Result<std::string> ReceiptFile::read(ObjectStore& store, const ReceiptRecord& record, const std::string& key,
+Result<std::string> ReceiptFile::read(ObjectStore& store, const StoredRecord& record, const std::string& key,
                                       const std::string& url) const {
   const auto unusable = [&](std::string_view why) {
     return fail(Error::fatal(ErrorCode::manifest,
@@ -79,17 +74,12 @@ Result<std::string> ReceiptFile::read(ObjectStore& store, const ReceiptRecord& r
                                          "or start over with --reset and an emptied output",
                                          url, why)));
   };
-  auto got = store.get(key, record.bytes, long_enough(options_.timeout, record.bytes));
-  if (!got && got.error().is_retryable()) {
-    return fail(std::move(got).error().prefixed(fmt::format("reading {}: ", url)));
-  }
-  if (!got) return unusable(fmt::format("cannot be read ({})", got.error().message()));
-  if (got->bytes.size() != record.bytes || hash_bytes(got->bytes) != record.hash) {
-    return unusable("is not what was written there");
-  }
-  if (!key.ends_with(".zst")) return std::move(got->bytes);
-  auto plain = unpacked(got->bytes);
-  if (!plain) return unusable(fmt::format("is damaged ({})", plain.error().message()));
+  auto bytes = get_record(store, key, record, options_.timeout);
+  if (!bytes && bytes.error().is_retryable()) return fail(std::move(bytes).error().prefixed(url + " "));
+  if (!bytes) return unusable(bytes.error().message());
+  if (!key.ends_with(".zst")) return bytes;
+  auto plain = unpacked(*bytes);
+  if (!plain) return unusable(fmt::format("cannot be understood ({})", plain.error().message()));
   return plain;
 }
 
@@ -115,37 +105,32 @@ Result<std::vector<PartialReceipt>> ReceiptFile::resume(const ReceiptState& stat
 }
 
 /// Objects have come since it was finished: its lines become those of a first part.
-Result<void> ReceiptFile::reopen(const ReceiptRecord& finished) {
+Result<void> ReceiptFile::reopen(const StoredRecord& finished) {
   MILLRACE_ASSIGN(tail_, read(*store_, finished, options_.key, options_.url));
   const std::size_t total = tail_.size() < 2 ? std::string::npos : tail_.rfind('\n', tail_.size() - 2);
   tail_.resize(total == std::string::npos ? 0 : total + 1);
   return {};
 }
 
-Result<ReceiptRecord> ReceiptFile::write(std::string_view lines, std::vector<PartialReceipt> partial) {
+Result<StoredRecord> ReceiptFile::write(std::string_view lines, std::vector<PartialReceipt> partial) {
   ReceiptPart head;
   head.number = head_.number + 1;
   head.partial = std::move(partial);
   head.replaces = replaced_;
   if (tail_known_ && !last_.name.empty()) head.replaces.push_back(last_.name);
   std::string all = tail_known_ ? tail_ : std::string();
-  head.before = tail_known_ ? head_.before : ReceiptPart::Before{last_.name, last_.bytes, last_.hash};
+  head.before = tail_known_ ? head_.before : last_;
   all += lines;
   const std::string body = packed(to_line(head) + all);
-  ReceiptRecord record{part_name(head.number), body.size(), hash_bytes(body)};
-  PutRequest request;
-  request.key = part_key(record.name);
-  request.body = body;
-  request.content_type = "application/zstd";
-  request.timeout = long_enough(options_.timeout, body.size());
-  auto done = parts_->put(request);
-  if (!done) {
-    return fail(std::move(done).error().prefixed(
-        fmt::format("writing {}{}: ", folder_of(options_.manifest_url), printable(record.name))));
+  const std::string name = part_name(head.number);
+  auto record = put_record(*parts_, part_key(name), body, "application/zstd", options_.timeout);
+  if (!record) {
+    return fail(std::move(record).error().prefixed(
+        fmt::format("writing {}{}: ", folder_of(options_.manifest_url), printable(name))));
   }
   replaced_ = head.replaces;
   head_ = std::move(head);
-  last_ = record;
+  last_ = *record;
   tail_known_ = all.size() < kSmallPart;
   tail_ = tail_known_ ? std::move(all) : std::string();
   return record;
@@ -156,20 +141,20 @@ void ReceiptFile::saved() {
 }
 
 /// From the first to the last.
-Result<std::vector<ReceiptRecord>> ReceiptFile::all_parts() const {
-  std::vector<ReceiptRecord> parts;
-  ReceiptRecord at = last_;
+Result<std::vector<StoredRecord>> ReceiptFile::all_parts() const {
+  std::vector<StoredRecord> parts;
+  StoredRecord at = last_;
   while (!at.name.empty()) {
     MILLRACE_ASSIGN(const std::string plain, read_part(at));
     std::string_view text = plain;
     MILLRACE_ASSIGN(ReceiptPart head, parse_part(take_line(text)));
-    parts.push_back(std::exchange(at, ReceiptRecord{head.before.name, head.before.bytes, head.before.hash}));
+    parts.push_back(std::exchange(at, head.before));
   }
   std::ranges::reverse(parts);
   return parts;
 }
 
-Result<ReceiptRecord> ReceiptFile::finish(const Manifest& manifest) {
+Result<StoredRecord> ReceiptFile::finish(const Manifest& manifest) {
   ReceiptTotal total;
   total.pipeline = options_.pipeline;
   total.source = manifest.identity.url;
@@ -181,8 +166,8 @@ Result<ReceiptRecord> ReceiptFile::finish(const Manifest& manifest) {
   std::string body;
   ZstdFrame frame;
   const auto put_in = [&](std::string_view text) { zstd ? frame.write(text) : void(body.append(text)); };
-  MILLRACE_ASSIGN(const std::vector<ReceiptRecord> parts, all_parts());
-  for (const ReceiptRecord& part : parts) {
+  MILLRACE_ASSIGN(const std::vector<StoredRecord> parts, all_parts());
+  for (const StoredRecord& part : parts) {
     MILLRACE_ASSIGN(const std::string plain, read_part(part));
     std::string_view lines = plain;
     take_line(lines);
@@ -202,21 +187,18 @@ Result<ReceiptRecord> ReceiptFile::finish(const Manifest& manifest) {
   total.xxh3 = hash.value();
   put_in(to_line(total));
   if (zstd) body = frame.finish();
-  PutRequest request;
-  request.key = options_.key;
-  request.body = body;
-  request.content_type = zstd ? "application/zstd" : "application/x-ndjson";
-  request.timeout = long_enough(options_.timeout, body.size());
-  auto done = store_->put(request);
-  if (!done) return fail(std::move(done).error().prefixed(fmt::format("writing the receipt {}: ", options_.url)));
+  auto record =
+      put_record(*store_, options_.key, body, zstd ? "application/zstd" : "application/x-ndjson", options_.timeout);
+  if (!record) {
+    return fail(std::move(record).error().prefixed(fmt::format("writing the receipt {}: ", options_.url)));
+  }
   finished_ = parts;
-  return ReceiptRecord{std::string(std::string_view(options_.key).substr(folder_of(options_.key).size())), body.size(),
-                       hash_bytes(body)};
+  return record;
 }
 
 void ReceiptFile::remove_parts() {
   saved();
-  for (const ReceiptRecord& part : finished_) std::ignore = parts_->remove(part_key(part.name));
+  for (const StoredRecord& part : finished_) std::ignore = parts_->remove(part_key(part.name));
 }
 
 }  // namespace millrace::s3_source

@@ -22,6 +22,7 @@ class ReceiptFile {
     std::string key;           ///< of the receipt, in `store`
     std::string url;           ///< for messages
     std::string pipeline;
+    std::string owner;  ///< id of this run in the manifest: one that is fenced must not write over another's parts
     Duration timeout = std::chrono::seconds(10);
   };
   /// `parts`: the manifest's store. `store`: where the receipt goes.
@@ -33,36 +34,36 @@ class ReceiptFile {
   [[nodiscard]] Result<std::vector<PartialReceipt>> resume(const ReceiptState& state);
   /// Writes the next part: `lines` of objects, and what is counted of those that are committed in part. What is
   /// returned goes into the manifest; only then does the part count. One try.
-  [[nodiscard]] Result<ReceiptRecord> write(std::string_view lines, std::vector<PartialReceipt> partial);
+  [[nodiscard]] Result<StoredRecord> write(std::string_view lines, std::vector<PartialReceipt> partial);
   /// The finished receipt as plain text. Fails (manifest) when it is not what was written.
-  [[nodiscard]] Result<std::string> finished_text(const ReceiptRecord& finished) const {
+  [[nodiscard]] Result<std::string> finished_text(const StoredRecord& finished) const {
     return read(*store_, finished, options_.key, options_.url);
   }
   /// The manifest that names the last part is saved: parts that it replaced are removed, where that can be.
   void saved();
   /// Puts all parts together, adds them up, and writes the receipt. Fails (internal) when it does not balance. One try.
-  [[nodiscard]] Result<ReceiptRecord> finish(const Manifest& manifest);
+  [[nodiscard]] Result<StoredRecord> finish(const Manifest& manifest);
   /// The manifest that names the finished receipt is saved: removes the parts, where that can be.
   void remove_parts();
 
  private:
-  Result<std::string> read(ObjectStore& store, const ReceiptRecord& record, const std::string& key,
+  Result<std::string> read(ObjectStore& store, const StoredRecord& record, const std::string& key,
                            const std::string& url) const;
-  Result<std::string> read_part(const ReceiptRecord& record) const;
-  Result<void> reopen(const ReceiptRecord& finished);
-  Result<std::vector<ReceiptRecord>> all_parts() const;
+  Result<std::string> read_part(const StoredRecord& record) const;
+  Result<void> reopen(const StoredRecord& finished);
+  Result<std::vector<StoredRecord>> all_parts() const;
   [[nodiscard]] std::string part_name(std::uint64_t number) const;
   [[nodiscard]] std::string part_key(std::string_view name) const;
 
   const std::shared_ptr<ObjectStore> parts_;
   const std::shared_ptr<ObjectStore> store_;
   const Options options_;
-  ReceiptPart head_;                     // of the last part
-  ReceiptRecord last_;                   // as the manifest names it; no name: there is none yet
-  std::string tail_;                     // the object lines of the last part while it is small
-  bool tail_known_ = true;               // false: the last part is large and is followed
-  std::vector<std::string> replaced_;    // parts that nothing will name once the manifest is saved
-  std::vector<ReceiptRecord> finished_;  // parts that went into the receipt
+  ReceiptPart head_;                    // of the last part
+  StoredRecord last_;                   // as the manifest names it; no name: there is none yet
+  std::string tail_;                    // the object lines of the last part while it is small
+  bool tail_known_ = true;              // false: the last part is large and is followed
+  std::vector<std::string> replaced_;   // parts that nothing will name once the manifest is saved
+  std::vector<StoredRecord> finished_;  // parts that went into the receipt
 };
 
 }  // namespace millrace::s3_source

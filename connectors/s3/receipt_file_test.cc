@@ -31,13 +31,14 @@ struct ReceiptFileTest : ::testing::Test {
   Manifest manifest;
   ReceiptFileTest() { manifest.identity.url = "s3://b/in/"; }
 
-  ReceiptFile file(std::string key = "receipts/r.ndjson") const {
+  ReceiptFile file(const std::string& key = "receipts/r.ndjson", const std::string& owner = "0123456789") const {
     return ReceiptFile(store, store,
                        {.manifest_key = "ck/backfill.json",
                         .manifest_url = "s3://b/ck/backfill.json",
                         .key = key,
                         .url = "s3://b/" + key,
-                        .pipeline = "daily"});
+                        .pipeline = "daily",
+                        .owner = owner});
   }
   std::vector<std::string> keys() const {
     std::vector<std::string> all;
@@ -49,7 +50,7 @@ struct ReceiptFileTest : ::testing::Test {
 
 TEST_F(ReceiptFileTest, SmallPartsAreReplacedAndTheReceiptHoldsEveryLineInOrder) {
   std::string lines;
-  ReceiptRecord last;
+  StoredRecord last;
   for (int i = 0; i < 5; ++i) {
     // Each time from what the manifest names, as after a kill.
     ReceiptFile one = file();
@@ -83,14 +84,15 @@ TEST_F(ReceiptFileTest, LargePartsAreFollowed) {
   std::string lines;
   ReceiptFile one = file("r.ndjson.zst");
   ASSERT_TRUE(one.resume({}));
-  ReceiptRecord last;
+  StoredRecord last;
   for (int i = 0; i < 4; ++i) {
     const std::string line = to_line(object(i, std::size_t{700} << 10U));
     last = *one.write(line, {});
     one.saved();
     lines += line;
   }
-  EXPECT_THAT(keys(), ElementsAre("ck/backfill.receipt-000002.ndjson.zst", "ck/backfill.receipt-000004.ndjson.zst"));
+  EXPECT_THAT(keys(), ElementsAre("ck/backfill.receipt-000002-01234567.ndjson.zst",
+                                  "ck/backfill.receipt-000004-01234567.ndjson.zst"));
   manifest.listing.objects = 4;
   ReceiptFile end = file();
   ASSERT_TRUE(end.resume({.at = last}));
@@ -139,6 +141,19 @@ TEST_F(ReceiptFileTest, AFinishedOneIsGoneOnWithWhenObjectsHaveCome) {
   EXPECT_THAT(keys(), ElementsAre("r.ndjson", "r.ndjson.zst"));
 }
 
+// F12: one that was taken over and does not know it yet goes on writing parts.
+TEST_F(ReceiptFileTest, F12_TwoOwnersWriteOverNoPartOfEachOther) {
+  ReceiptFile old = file();
+  ASSERT_TRUE(old.resume({}));
+  const auto both = old.write(to_line(object(1)), {});
+  ReceiptFile newer = file("receipts/r.ndjson", "abcdefgh99");
+  ASSERT_TRUE(newer.resume({.at = *both}));
+  const auto theirs = newer.write(to_line(object(2)), {});
+  std::ignore = old.write(to_line(object(3)), {});
+  ReceiptFile after = file();
+  EXPECT_TRUE(after.resume({.at = *theirs}));
+}
+
 TEST_F(ReceiptFileTest, UntilTheManifestIsSavedThePartThatItNamesStays) {
   ReceiptFile one = file();
   ASSERT_TRUE(one.resume({}));
@@ -171,17 +186,19 @@ TEST_F(ReceiptFileTest, WhatAKilledRunHadNotRemovedIsRemovedByTheNext) {
 TEST_F(ReceiptFileTest, WhatIsNotWhatWasWrittenIsRefused) {
   ReceiptFile one = file();
   ASSERT_TRUE(one.resume({}));
-  const ReceiptRecord record = *one.write(to_line(object(1)), {});
+  const StoredRecord record = *one.write(to_line(object(1)), {});
   const std::string key = "ck/" + record.name;
   const auto refusal = [&] {
     const auto resumed = file().resume({.at = record});
     return resumed ? std::string("taken") : resumed.error().message();
   };
   store->set(key, "x");
-  EXPECT_THAT(refusal(), HasSubstr("s3://b/ck/backfill.receipt-000001.ndjson.zst, is not what was written there"));
+  EXPECT_THAT(refusal(),
+              HasSubstr("s3://b/ck/backfill.receipt-000001-01234567.ndjson.zst, is damaged or not this backfill's"));
   store->set(key, std::string(record.bytes + 1, 'x'));
-  EXPECT_THAT(refusal(), HasSubstr("cannot be read"));
+  EXPECT_THAT(refusal(), HasSubstr("has more than the"));
   ASSERT_TRUE(store->remove(key));
+  EXPECT_THAT(refusal(), HasSubstr("is gone"));
   EXPECT_THAT(refusal(), HasSubstr("--reset"));
 }
 

@@ -161,12 +161,11 @@ std::string to_line(const ReceiptPart& part) {
     json["sinks"] = places_json(one.places);
     partial.push_back(std::move(json));
   }
-  return line_of(
-      {{"receipt_part", kReceiptSchema},
-       {"number", part.number},
-       {"before", {{"name", part.before.name}, {"bytes", part.before.bytes}, {"hash", to_hex(part.before.hash)}}},
-       {"replaces", part.replaces},
-       {"partial", std::move(partial)}});
+  return line_of({{"receipt_part", kReceiptSchema},
+                  {"number", part.number},
+                  {"before", stored_json(part.before)},
+                  {"replaces", part.replaces},
+                  {"partial", std::move(partial)}});
 }
 
 Result<ReceiptPart> parse_part(std::string_view line) {
@@ -179,11 +178,7 @@ Result<ReceiptPart> parse_part(std::string_view line) {
     f.set("receipt_part", fmt::format("is {}; this program reads {}", schema, kReceiptSchema));
   }
   f.number("number", part.number);
-  f.inside("before", [&](Fields& inner) {
-    inner.text("name", part.before.name);
-    inner.number("bytes", part.before.bytes);
-    inner.hash("hash", part.before.hash);
-  });
+  f.inside("before", [&](Fields& inner) { inner.stored(part.before); });
   f.byte_strings("replaces", part.replaces);
   f.each("partial", [&](const Json& item, const std::string& path) {
     Fields inner(item, path);

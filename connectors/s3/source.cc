@@ -47,12 +47,12 @@ Result<void> BackfillSource::open(SourceContext context) {
                              .reset = flags_.reset,
                              .expect_resume = flags_.expect_resume,
                              .take_over = flags_.take_over};
-  file_ = std::make_unique<ManifestFile>(checkpoint_store_, std::move(file),
-                                         this_process(*context_.clock, *context_.random), *context_.clock,
-                                         *context_.random, context_.log, stop_);
+  const Owner self = this_process(*context_.clock, *context_.random);
+  file_ = std::make_unique<ManifestFile>(checkpoint_store_, std::move(file), self, *context_.clock, *context_.random,
+                                         context_.log, stop_);
   kept_listing_ = std::make_unique<KeptListing>(checkpoint_store_, settings_.checkpoint_url.key, manifest_url(),
                                                 settings_.given.checkpoint.timeout);
-  if (settings_.receipt) MILLRACE_TRY(open_receipt());
+  if (settings_.receipt) MILLRACE_TRY(open_receipt(self.id));
   preparation_ = std::make_unique<Preparation>(Preparation::Parts{.settings = &settings_,
                                                                   .store = store_,
                                                                   .file = file_.get(),
@@ -72,7 +72,7 @@ Result<void> BackfillSource::open(SourceContext context) {
   return {};
 }
 
-Result<void> BackfillSource::open_receipt() {
+Result<void> BackfillSource::open_receipt(const std::string& owner) {
   const StoreUrl& url = settings_.receipt_url;
   std::shared_ptr<ObjectStore> store;
   if (!settings_.receipt_store.empty()) {
@@ -90,6 +90,7 @@ Result<void> BackfillSource::open_receipt() {
                                                                      .key = url.key,
                                                                      .url = url.to_string(),
                                                                      .pipeline = context_.pipeline,
+                                                                     .owner = owner,
                                                                      .timeout = settings_.given.checkpoint.timeout});
   return {};
 }
@@ -176,7 +177,7 @@ Result<SourceEvent> BackfillSource::begin(Prepared prepared) {
     if (settings_.receipt) receipt_book_.emplace(listing_, prepared.resume.starts, prepared.partial);
     // An empty listing has no commit to come, and its receipt is to be written all the same.
     const bool only_receipt = settings_.receipt && prepared.manifest.complete;
-    std::function<Result<ListingRecord>()> keep_listing;
+    std::function<Result<StoredRecord>()> keep_listing;
     if (prepared.manifest.kept_listing.name.empty() && listing_->size() > 0) {
       keep_listing = [kept = kept_listing_.get(), listing = listing_] { return kept->write(*listing); };
     }
@@ -337,7 +338,6 @@ Result<std::unique_ptr<Source>> S3Source::make(S3SourceOptions options, const Bu
 SourceKind S3Source::kind() {
   SourceKind kind;
   kind.name = "s3";
-  kind.gives_receipt = true;
   kind.description = schema().description();
   kind.validate = [](const ConfigSection& section) -> Result<void> {
     MILLRACE_TRY(schema().parse(section));
@@ -347,6 +347,12 @@ SourceKind S3Source::kind() {
   kind.payload_format = [](const ConfigSection& section) -> std::string {
     const auto options = schema().parse(section);
     return options ? options->format : "";
+  };
+  kind.check_receipt = [](const ConfigSection& section, const ReceiptRequest& receipt) -> Result<void> {
+    MILLRACE_ASSIGN(S3SourceOptions options, schema().parse(section));
+    options.receipt = receipt;
+    MILLRACE_TRY(s3_source::settle(std::move(options)));
+    return {};
   };
   kind.status = s3_source::read_status;
   kind.drift = s3_source::report_drift;

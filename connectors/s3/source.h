@@ -15,6 +15,7 @@
 #include "connectors/s3/manifest_keeper.h"
 #include "connectors/s3/options.h"
 #include "connectors/s3/preparation.h"
+#include "connectors/s3/receipt_book.h"
 #include "millrace/source/source.h"
 
 namespace millrace::s3_source {
@@ -52,7 +53,7 @@ class BackfillSource final : public Source {
 
  private:
   Result<std::shared_ptr<ObjectStore>> open_one(const StoreUrl& url, const StoreOptions& options);
-  Result<void> open_receipt();
+  Result<void> open_receipt(const std::string& owner);
   Result<SourceEvent> begin(Prepared prepared);
   Result<void> add_to_receipt(std::uint64_t lane, Watermark watermark, Position at,
                               std::span<const std::uint64_t> left_out, std::string& lines) MILLRACE_REQUIRES(mutex_);

@@ -135,5 +135,39 @@ TEST_F(SourceTest, E08_ARestoredCopyIsRead) {
   EXPECT_EQ(rig.records.size(), 1U);
 }
 
+TEST_F(SourceTest, E08_INV6_TheReceiptSaysWhatWasLeftOutAndWhy) {
+  memory->set("in/a-empty", "");
+  memory->set("in/cold", "9\n", {.storage_class = "GLACIER"});
+  BackfillRig rig(memory);
+  rig.options.on_archived = OnArchived::skip;
+  rig.options.receipt.url = "s3://b/receipts/r.ndjson";
+  rig.store->add({.op = StoreOp::read,
+                  .key = "cold",
+                  .times = Fault::kAlways,
+                  .error = Error::fatal(ErrorCode::not_supported, "403 InvalidObjectState")});
+  ASSERT_EQ(message_of(rig.run()), "succeeded");
+  const std::string receipt = memory->contents().at("receipts/r.ndjson");
+  EXPECT_NE(receipt.find("\"size\":2,\"left_out\":\"archived\"}"), std::string::npos) << receipt;
+  EXPECT_NE(receipt.find("\"objects\":{\"listed\":2,\"read\":0,\"empty\":1,\"left_out\":1}"), std::string::npos)
+      << receipt;
+}
+
+// A store that throttles while the receipt so far is read is waited for, as for anything else.
+TEST_F(SourceTest, H01_TheReceiptSoFarIsReadPatiently) {
+  memory->set("in/a-empty", "");
+  const auto with_receipt = [](BackfillRig& rig) { rig.options.receipt.url = "s3://b/receipts/r.ndjson"; };
+  BackfillRig first(memory);
+  with_receipt(first);
+  ASSERT_EQ(message_of(first.run()), "succeeded");
+  memory->set("in/b-empty", "");
+  BackfillRig second(memory);
+  with_receipt(second);
+  second.store->add(
+      {.op = StoreOp::get, .key = "receipts/", .times = 2, .error = Error::retryable(ErrorCode::throttled, "503")});
+  ASSERT_EQ(message_of(second.run()), "succeeded");
+  EXPECT_EQ(second.store->hits(), 2U);
+  EXPECT_NE(memory->contents().at("receipts/r.ndjson").find("\"listed\":2"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace millrace::s3_source

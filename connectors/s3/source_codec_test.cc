@@ -81,13 +81,7 @@ TEST_F(Compressed, D01_KilledInTheSecondStreamResumeGivesTheRest) {
     memory = std::make_shared<MemoryStore>();
     memory->set("in/m" + by.ending,
                 by.of(text_of(lines, 0, 2)) + by.of(text_of(lines, 2, 4)) + by.of(text_of(lines, 4, 6)));
-    BackfillRig first(memory);
-    first.options.lanes = 1;
-    first.max_records = 1;
-    ASSERT_TRUE(first.open());
-    ASSERT_TRUE(first.poll_records(3));
-    ASSERT_TRUE(first.commit());
-    first.kill();
+    ASSERT_TRUE(BackfillRig(memory).commit_and_die(3));
     BackfillRig second(memory);
     second.options.lanes = 1;
     second.flags.take_over = true;

@@ -29,13 +29,7 @@ TEST_F(Reading, D01_EveryMemberAndEveryFrame) {
 
 TEST_F(Reading, D01_KilledInTheSecondMemberResumeGivesTheRest) {
   memory->set("in/m.gz", gzip_of("1\n2\n") + gzip_of("3\n4\n") + gzip_of("5\n6\n"));
-  BackfillRig first(memory);
-  first.options.lanes = 1;
-  first.max_records = 1;
-  ASSERT_TRUE(first.open());
-  ASSERT_TRUE(first.poll_records(3));
-  ASSERT_TRUE(first.commit());
-  first.kill();
+  ASSERT_TRUE(BackfillRig(memory).commit_and_die(3));
   BackfillRig second(memory);
   second.options.lanes = 1;
   second.flags.take_over = true;

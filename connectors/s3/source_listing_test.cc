@@ -52,7 +52,7 @@ TEST_F(ListingBeside, IsWrittenBeforeAManifestNamesIt) {
   ASSERT_EQ(message_of(run.run()), "succeeded");
   EXPECT_EQ(named_meanwhile, "");
   const std::string bytes = memory->contents().at(kListing);
-  EXPECT_EQ(stored().kept_listing, (ListingRecord{"manifest.listing.zst", bytes.size(), hash_bytes(bytes)}));
+  EXPECT_EQ(stored().kept_listing, (StoredRecord{"manifest.listing.zst", bytes.size(), hash_bytes(bytes)}));
 }
 
 // The worst place for a crash: the listing is there, the manifest does not name it yet.
@@ -69,7 +69,7 @@ TEST_F(ListingBeside, ACrashBeforeItIsNamedLeavesItToTheNextRun) {
   ASSERT_TRUE(first.open());
   first.close();
   ASSERT_TRUE(memory->contents().contains(kListing));
-  ASSERT_EQ(stored().kept_listing, ListingRecord());
+  ASSERT_EQ(stored().kept_listing, StoredRecord());
   memory->set(kListing, "half of one");
   EXPECT_EQ(resumed(), "succeeded");
   EXPECT_EQ(stored().kept_listing.bytes, memory->contents().at(kListing).size());
@@ -120,7 +120,7 @@ TEST_F(ListingBeside, AStoreThatDoesNotTakeItHoldsUpNobody) {
   run.store->add({.op = StoreOp::put, .key = kListing, .error = Error::fatal(ErrorCode::permission_denied, "403")});
   ASSERT_EQ(message_of(run.run()), "succeeded");
   EXPECT_EQ(run.log->count("warn the listing could not be kept beside the manifest"), 1U) << run.log->all();
-  EXPECT_EQ(stored().kept_listing, ListingRecord());
+  EXPECT_EQ(stored().kept_listing, StoredRecord());
   EXPECT_TRUE(stored().complete);
 }
 

@@ -37,13 +37,7 @@ TEST_F(SourceTest, F03_ResumeGoesByKeyAndETagNotByTime) {
 
 TEST_F(SourceTest, ResumeInsideAnObjectDiscardsExactlyTheCommittedRecords) {
   memory->set("in/a", "1\n\n2\r\n   \n3\n4");  // blanks are no records (C04)
-  BackfillRig first(memory);
-  first.options.lanes = 1;
-  first.max_records = 1;
-  ASSERT_TRUE(first.open());
-  ASSERT_TRUE(first.poll_records(2));
-  ASSERT_TRUE(first.commit());
-  first.kill();
+  ASSERT_TRUE(BackfillRig(memory).commit_and_die(2));
   EXPECT_EQ(stored().position(0)->position(), (Position{0, 2}));
   BackfillRig second(memory);
   second.options.lanes = 1;

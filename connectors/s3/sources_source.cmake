@@ -41,6 +41,7 @@ list(APPEND S3_SOURCES
   source_schema.cc
   status.cc
   status_json_adapter.cc
+  stored_record.cc
   validate.cc
   verification.cc)
 list(APPEND S3_DEPENDS base ack metrics config store store_open codec framing formats)

@@ -25,12 +25,6 @@ void RecordFates::skip(ErrorCode reason, std::uint64_t records) {
   skipped.emplace_back(reason, records);
 }
 
-std::uint64_t RecordFates::skipped_total() const noexcept {
-  std::uint64_t total = 0;
-  for (const auto& [code, count] : skipped) total += count;
-  return total;
-}
-
 RecordFates& RecordFates::operator+=(const RecordFates& other) {
   in += other.in;
   out += other.out;

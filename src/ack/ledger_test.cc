@@ -16,9 +16,7 @@ RecordAccount account(std::int64_t first, std::int64_t last) {
 
 TEST(RecordFates, AddUpByReason) {
   RecordFates one{.in = 5, .out = 2, .filtered = 1, .skipped = {{ErrorCode::malformed, 2}}, .encoded = 4};
-  RecordFates two{.in = 3, .skipped = {{ErrorCode::wrong_type, 1}, {ErrorCode::malformed, 2}}};
-  EXPECT_TRUE(one.balanced());
-  EXPECT_TRUE(two.balanced());
+  const RecordFates two{.in = 3, .skipped = {{ErrorCode::wrong_type, 1}, {ErrorCode::malformed, 2}}};
   one += two;
   const RecordFates sum{.in = 8,
                         .out = 2,
@@ -26,9 +24,6 @@ TEST(RecordFates, AddUpByReason) {
                         .skipped = {{ErrorCode::malformed, 4}, {ErrorCode::wrong_type, 1}},
                         .encoded = 4};
   EXPECT_EQ(one, sum);
-  EXPECT_TRUE(one.balanced());
-  ++one.in;
-  EXPECT_FALSE(one.balanced());
 }
 
 TEST(Ledger, GivesOutWhatEndsBeforeTheWatermarkOnce) {

@@ -10,9 +10,11 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "millrace/base/sync.h"
@@ -97,6 +99,32 @@ inline std::string time_in(std::chrono::seconds ahead) {
   const auto then = std::chrono::time_point_cast<std::chrono::seconds>(std::chrono::system_clock::now()) + ahead;
   return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(then));
 }
+
+/// Answers as it is told, and notes what it was asked. `reply` gets the number of the request, from 0.
+class NotingEndpoint {
+ public:
+  using Request = millrace::testing::HttpRequest;
+  using Answer = millrace::testing::HttpAnswer;
+  NotingEndpoint(std::function<std::string(const Request&)> note,
+                 std::function<Answer(const Request&, std::size_t)> reply) {
+    listener_ = *millrace::testing::HttpListener::start(
+        {}, [this, note = std::move(note), reply = std::move(reply)](const Request& request) {
+          const MutexLock lock(mutex_);
+          seen_.push_back(note(request));
+          return reply(request, seen_.size() - 1);
+        });
+  }
+  [[nodiscard]] std::string endpoint() const { return listener_->endpoint(); }
+  [[nodiscard]] std::vector<std::string> seen() const {
+    const MutexLock lock(mutex_);
+    return seen_;
+  }
+
+ private:
+  mutable Mutex mutex_;
+  std::vector<std::string> seen_ MILLRACE_GUARDED_BY(mutex_);
+  std::unique_ptr<millrace::testing::HttpListener> listener_;  // last: its thread uses what stands above
+};
 
 /// Plays ECS: a JSON document with the keys that are set at the moment.
 class ContainerEndpoint {

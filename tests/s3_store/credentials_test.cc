@@ -221,35 +221,26 @@ TEST(S3StoreCredentials, I04_InstanceMetadataIsAskedLastAndNeverWithKeysGiven) {
 }
 
 // Plays the instance: version 2 wants a token of its own first.
-class InstanceMetadata {
+class InstanceMetadata : public testing::NotingEndpoint {
  public:
-  explicit InstanceMetadata(int token_status, std::string keys) {
-    listener_ = *HttpListener::start({}, [this, token_status, keys = std::move(keys)](const HttpRequest& request) {
-      const MutexLock lock(mutex_);
-      seen_.push_back(
-          fmt::format("{} {} {}", request.method, request.target, request.header("x-aws-ec2-metadata-token")));
-      HttpAnswer answer;
-      if (request.method == "PUT") {
-        answer.status = token_status;
-        answer.set_body(token_status == 200 ? "imds-token" : "");
-      } else if (token_status == 200 && request.header("x-aws-ec2-metadata-token") != "imds-token") {
-        answer.status = 401;
-      } else {
-        answer.set_body(request.target.ends_with("/security-credentials/") ? "the-role" : keys);
-      }
-      return answer;
-    });
-  }
-  [[nodiscard]] std::string endpoint() const { return listener_->endpoint(); }
-  [[nodiscard]] std::vector<std::string> seen() const {
-    const MutexLock lock(mutex_);
-    return seen_;
-  }
-
- private:
-  mutable Mutex mutex_;
-  std::vector<std::string> seen_ MILLRACE_GUARDED_BY(mutex_);
-  std::unique_ptr<HttpListener> listener_;
+  InstanceMetadata(int token_status, const std::string& keys)
+      : NotingEndpoint(
+            [](const Request& request) {
+              return fmt::format("{} {} {}", request.method, request.target,
+                                 request.header("x-aws-ec2-metadata-token"));
+            },
+            [token_status, keys](const Request& request, std::size_t /*number*/) {
+              Answer answer;
+              if (request.method == "PUT") {
+                answer.status = token_status;
+                answer.set_body(token_status == 200 ? "imds-token" : "");
+              } else if (token_status == 200 && request.header("x-aws-ec2-metadata-token") != "imds-token") {
+                answer.status = 401;
+              } else {
+                answer.set_body(request.target.ends_with("/security-credentials/") ? "the-role" : keys);
+              }
+              return answer;
+            }) {}
 };
 
 TEST(S3StoreCredentials, TheInstanceIsAskedByVersionTwoAndByOneOnRequestOnly) {

@@ -199,30 +199,19 @@ TEST_F(Profiles, SingleSignOnGivesKeysForTheTokenOfALogin) {
 }
 
 // Plays the service that renews tokens: each refresh token is good once.
-class FakeTokens {
+class FakeTokens : public testing::NotingEndpoint {
  public:
-  FakeTokens() {
-    listener_ = *HttpListener::start({}, [this](const HttpRequest& request) {
-      const MutexLock lock(mutex_);
-      bodies_.push_back(request.method + " " + request.target + " " + request.body);
-      HttpAnswer answer;
-      answer.status = bodies_.size() == 1 ? 200 : 400;
-      answer.set_body(answer.status == 200 ? R"({"accessToken":"sso-token-1","expiresIn":28800,"tokenType":"Bearer",)"
-                                             R"("refreshToken":"refresh-2"})"
-                                           : R"({"error":"invalid_grant"})");
-      return answer;
-    });
-  }
-  [[nodiscard]] std::string endpoint() const { return listener_->endpoint(); }
-  [[nodiscard]] std::vector<std::string> bodies() const {
-    const MutexLock lock(mutex_);
-    return bodies_;
-  }
-
- private:
-  mutable Mutex mutex_;
-  std::vector<std::string> bodies_ MILLRACE_GUARDED_BY(mutex_);
-  std::unique_ptr<HttpListener> listener_;
+  FakeTokens()
+      : NotingEndpoint(
+            [](const Request& request) { return request.method + " " + request.target + " " + request.body; },
+            [](const Request& /*request*/, std::size_t number) {
+              Answer answer;
+              answer.status = number == 0 ? 200 : 400;
+              answer.set_body(number == 0 ? R"({"accessToken":"sso-token-1","expiresIn":28800,"tokenType":"Bearer",)"
+                                            R"("refreshToken":"refresh-2"})"
+                                          : R"({"error":"invalid_grant"})");
+              return answer;
+            }) {}
 };
 
 TEST_F(Profiles, ATokenOfASessionIsRenewedAndWrittenBack) {
@@ -237,8 +226,8 @@ TEST_F(Profiles, ATokenOfASessionIsRenewedAndWrittenBack) {
       R"( "refreshToken": "refresh-1", "clientId": "client-7", "clientSecret": "client \"secret\""})";
   clean.file(by_session, document);
   EXPECT_EQ(with_profile("new"), "ok");
-  EXPECT_EQ(tokens.bodies().at(0), R"(POST /token {"clientId":"client-7","clientSecret":"client \"secret\"",)"
-                                   R"("grantType":"refresh_token","refreshToken":"refresh-1"})");
+  EXPECT_EQ(tokens.seen().at(0), R"(POST /token {"clientId":"client-7","clientSecret":"client \"secret\"",)"
+                                 R"("grantType":"refresh_token","refreshToken":"refresh-1"})");
   std::ifstream file(clean.path(by_session));
   const std::string kept{std::istreambuf_iterator<char>(file), {}};
   for (const char* part : {R"("startUrl":"https://corp.example/start")", R"("accessToken":"sso-token-1")",
@@ -248,7 +237,7 @@ TEST_F(Profiles, ATokenOfASessionIsRenewedAndWrittenBack) {
   EXPECT_EQ(std::filesystem::status(clean.path(by_session)).permissions(),
             std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
   EXPECT_EQ(with_profile("new"), "ok");  // good for eight hours
-  EXPECT_EQ(tokens.bodies().size(), 1U);
+  EXPECT_EQ(tokens.seen().size(), 1U);
   clean.file(by_session, document);
   EXPECT_THAT(with_profile("new"), HasSubstr("ended at 2020-01-01T00:00:00Z and could not be renewed; run `aws sso"));
   for (const char* secret : {"sso-token", "refresh-", "client "}) EXPECT_THAT(log(), Not(HasSubstr(secret)));

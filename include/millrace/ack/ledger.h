@@ -25,8 +25,6 @@ struct RecordFates {
   std::uint64_t encoded = 0;  ///< records that reached sinks, over all of them; one source record may become several
 
   void skip(ErrorCode reason, std::uint64_t records = 1);
-  [[nodiscard]] std::uint64_t skipped_total() const noexcept;
-  [[nodiscard]] bool balanced() const noexcept { return in == out + filtered + skipped_total(); }
   RecordFates& operator+=(const RecordFates& other);
   friend bool operator==(const RecordFates&, const RecordFates&) = default;
 };

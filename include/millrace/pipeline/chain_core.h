@@ -51,12 +51,12 @@ class ChainCore {
   /// Behind each source record, which ends at `next`: false when the run must pause.
   [[nodiscard]] bool settles(const RecordMeta& meta) {
     bool due = false;
-    bool reached = !staged_ && flow_.filtered == filtered_;
+    bool reached = false;
     for (const auto& output : outputs_) {
       if (staged_) reached |= output->commit(meta);
       due = due || output->sink().seal_due() || output->sink().blocked();
     }
-    if (ledger_) count_fate(reached);
+    if (ledger_) count_fate(staged_ ? reached : flow_.filtered == filtered_);
     return !due || seal_behind();
   }
   /// Puts the run's result together. `failed`: payload `next` was refused. `thrown`: it made user code throw this.

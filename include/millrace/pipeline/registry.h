@@ -47,12 +47,14 @@ struct Verdict {
 struct SourceKind {
   std::string name;  ///< the key under `source:`
   ComponentDescription description;
-  bool gives_receipt = false;  ///< BuildContext::receipt is heeded
   /// Parses and checks only; opens nothing.
   std::function<Result<void>(const ConfigSection&)> validate;
   std::function<Result<std::unique_ptr<Source>>(const ConfigSection&, const BuildContext&)> make;
   /// What each payload of a valid section is, by name ("csv"), where not every decoder can read it. Null: any can.
   std::function<std::string(const ConfigSection&)> payload_format;
+  /// Whether BuildContext::receipt can go where it is asked for, beside a section that is valid; opens nothing. Null:
+  /// the source gives none.
+  std::function<Result<void>(const ConfigSection&, const ReceiptRequest&)> check_receipt;
   /// For `millrace status`: reads the kept position and renders it for people; json asks for one JSON document. Null:
   /// nothing kept.
   std::function<Result<std::string>(const ConfigSection&, const BuildContext&, bool json)> status;
