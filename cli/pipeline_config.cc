@@ -208,8 +208,7 @@ constexpr std::array<std::string_view, 8> kSections{"pipeline", "checkpoint", "s
 constexpr std::array<std::string_view, 3> kLater{"transforms", "sinks", "dead_letter"};
 
 void check_sections(const ConfigSection& root, ConfigProblems& problems) {
-  std::vector<std::string> known;
-  for (const std::string_view name : kSections) known.emplace_back(name);
+  const std::vector<std::string> known(kSections.begin(), kSections.end());
   for (const std::string& key : root.keys()) {
     if (std::ranges::find(known, key) != known.end()) continue;
     if (std::ranges::find(kLater, key) != kLater.end()) {
