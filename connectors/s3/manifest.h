@@ -11,6 +11,7 @@
 
 #include "connectors/s3/identity.h"
 #include "connectors/s3/offset.h"
+#include "connectors/s3/quarantine.h"
 #include "connectors/s3/stored_record.h"
 #include "millrace/base/ids.h"
 #include "millrace/base/result.h"
@@ -81,6 +82,7 @@ struct Manifest {
     void add(std::string key);
     friend bool operator==(const Skipped&, const Skipped&) = default;
   } skipped;
+  Quarantine quarantined;               ///< objects behind the positions that could not be read to their end
   std::optional<ReceiptState> receipt;  ///< when one was asked for
   Owner owner;
 

@@ -81,6 +81,38 @@ void read_skipped(Fields& f, Manifest::Skipped& skipped) {
   }
 }
 
+void read_quarantined(Fields& f, const Manifest& manifest, QuarantinedObject& object) {
+  f.number("lane", object.lane, manifest.lanes - 1);
+  f.number("ordinal", object.ordinal, kMaxObjectsPerLane - 1);
+  f.bytes("key", object.key);
+  f.bytes("etag", object.etag);
+  f.number("size", object.size, UINT64_MAX);
+  f.number("records", object.records, kMaxRecordsPerObject);
+  f.hash("records_hash", object.records_hash);
+  f.number("byte", object.byte, UINT64_MAX);
+  f.text("code", object.code);
+  f.bytes("reason", object.reason);
+  if (f.has("retry")) {
+    RetryProgress retry;
+    f.inside("retry", [&](Fields& inner) {
+      inner.bytes("etag", retry.etag);
+      inner.number("records", retry.records, kMaxRecordsPerObject);
+    });
+    object.retry = std::move(retry);
+  }
+  if (f.failed()) return;
+  const auto place = [](const QuarantinedObject& one) { return std::pair(one.lane, one.ordinal); };
+  if (!manifest.quarantined.empty() && place(manifest.quarantined.back()) >= place(object)) {
+    const QuarantinedObject& before = manifest.quarantined.back();
+    return f.set("ordinal", fmt::format("is {} of lane {} behind {} of lane {}; they rise and come once",
+                                        object.ordinal, object.lane, before.ordinal, before.lane));
+  }
+  const LanePosition* at = manifest.position(object.lane);
+  if (at == nullptr || watermark_of({object.ordinal, kObjectComplete}) > at->watermark) {
+    f.set("ordinal", fmt::format("is {}, which the position of lane {} has not passed", object.ordinal, object.lane));
+  }
+}
+
 void read_position(Fields& f, const Manifest& manifest, LanePosition& at) {
   std::uint64_t watermark = 0;
   std::uint64_t ordinal = 0;
@@ -131,6 +163,19 @@ Result<Manifest> read_manifest(const Json& json) {
     manifest.positions.push_back(std::move(at));
   });
   if (f.has("skipped")) f.inside("skipped", [&](Fields& inner) { read_skipped(inner, manifest.skipped); });
+  if (f.has("quarantined")) {
+    f.each("quarantined", [&](const Json& item, const std::string& path) {
+      QuarantinedObject object;
+      Fields inner(item, path);
+      read_quarantined(inner, manifest, object);
+      if (auto done = inner.done(); !done) return f.keep(std::move(done).error());
+      manifest.quarantined.push_back(std::move(object));
+    });
+    if (!f.failed() && (manifest.quarantined.empty() || manifest.quarantined.size() > kMostQuarantined)) {
+      f.set("quarantined", fmt::format("has {} objects; from 1 to {} stand there, or nothing does",
+                                       manifest.quarantined.size(), kMostQuarantined));
+    }
+  }
   if (f.has("receipt")) f.inside("receipt", [&](Fields& inner) { read_receipt(inner, manifest); });
   f.inside("owner", [&](Fields& inner) { read_owner(inner, manifest.owner); });
   MILLRACE_TRY(f.done());
@@ -146,6 +191,21 @@ Json byte_strings_json(const std::vector<std::string>& items) {
 Json position_json(const LanePosition& at) {
   return {{"lane", at.lane},           {"watermark", at.watermark.value()}, {"ordinal", at.position().ordinal},
           {"key", bytes_json(at.key)}, {"etag", bytes_json(at.etag)},       {"prefix_hash", to_hex(at.prefix_hash)}};
+}
+
+Json quarantined_json(const QuarantinedObject& object) {
+  Json json{{"lane", object.lane},
+            {"ordinal", object.ordinal},
+            {"key", bytes_json(object.key)},
+            {"etag", bytes_json(object.etag)},
+            {"size", object.size},
+            {"records", object.records},
+            {"records_hash", to_hex(object.records_hash)},
+            {"byte", object.byte},
+            {"code", object.code},
+            {"reason", bytes_json(object.reason)}};
+  if (object.retry) json["retry"] = {{"etag", bytes_json(object.retry->etag)}, {"records", object.retry->records}};
+  return json;
 }
 
 Json manifest_json(const Manifest& manifest) {
@@ -194,6 +254,9 @@ Json manifest_json(const Manifest& manifest) {
   }
   if (manifest.skipped.count > 0) {
     json["skipped"] = {{"count", manifest.skipped.count}, {"keys", byte_strings_json(manifest.skipped.keys)}};
+  }
+  for (const QuarantinedObject& object : manifest.quarantined) {
+    json["quarantined"].push_back(quarantined_json(object));
   }
   return json;
 }

@@ -119,6 +119,30 @@ TEST(Manifest, TheKeptListingStandsBesideIt) {
   EXPECT_EQ(problem_of(replaced(good, "\"kept_listing\"", "\"listing_kept\"")), "field 'kept_listing' is missing");
 }
 
+TEST(Manifest, F10_WhatIsSetAsideLiesBehindThePositionsOnceEach) {
+  const auto with = [](const std::string& objects) {
+    return replaced(example(), "\"owner\"", "\"quarantined\": [" + objects + "], \"owner\"");
+  };
+  const auto object = [](int lane, int ordinal) {
+    return "{\"lane\":" + std::to_string(lane) + ",\"ordinal\":" + std::to_string(ordinal) +
+           ",\"key\":\"k\",\"etag\":\"e\",\"size\":9,\"records\":3,\"records_hash\":\"00000000000000ff\",\"byte\":7,"
+           "\"code\":\"truncated\",\"reason\":\"it is cut\"}";
+  };
+  const auto manifest = parse_manifest(with(object(0, 0) + "," + object(1, 0)));
+  ASSERT_TRUE(manifest) << manifest.error().message();
+  ASSERT_EQ(manifest->quarantined.size(), 2U);
+  const QuarantinedObject* found = find(manifest->quarantined, 1, 0);
+  ASSERT_NE(found, nullptr);
+  EXPECT_EQ(*found, (QuarantinedObject{1, 0, "k", "e", 9, 3, 255, 7, "truncated", "it is cut", std::nullopt}));
+  EXPECT_EQ(find(manifest->quarantined, 1, 1), nullptr);
+  // Lane 0 is inside its object 1, lane 2 has no position.
+  EXPECT_NE(problem_of(with(object(0, 1))).find("which the position of lane 0 has not passed"), std::string::npos);
+  EXPECT_NE(problem_of(with(object(2, 0))).find("which the position of lane 2 has not passed"), std::string::npos);
+  EXPECT_NE(problem_of(with(object(1, 0) + "," + object(0, 0))).find("they rise and come once"), std::string::npos);
+  EXPECT_NE(problem_of(with(object(1, 0) + "," + object(1, 0))).find("they rise and come once"), std::string::npos);
+  EXPECT_NE(problem_of(with("")).find("field 'quarantined' has 0 objects"), std::string::npos);
+}
+
 TEST(Manifest, F10_AShardAndWhatItSawOfAllComeTogether) {
   const std::string good = example();
   const std::string before = "\"start_after\": \"\"";
@@ -181,6 +205,24 @@ rc::Gen<std::uint64_t> count_up_to(std::uint64_t most) {
 }
 rc::Gen<UnixMicros> any_time() { return rc::gen::inRange<UnixMicros>(0, 253402300799999999); }  // the year 9999
 
+QuarantinedObject any_quarantined(std::uint64_t lane, std::uint64_t ordinal) {
+  QuarantinedObject object{.lane = lane,
+                           .ordinal = ordinal,
+                           .key = *rc::gen::arbitrary<std::string>(),
+                           .etag = *rc::gen::arbitrary<std::string>(),
+                           .size = *count_up_to(UINT64_MAX),
+                           .records = *count_up_to(kMaxRecordsPerObject),
+                           .records_hash = *rc::gen::arbitrary<std::uint64_t>(),
+                           .byte = *count_up_to(UINT64_MAX),
+                           .code = "truncated",
+                           .reason = *rc::gen::arbitrary<std::string>(),
+                           .retry = std::nullopt};
+  if (*rc::gen::arbitrary<bool>()) {
+    object.retry = RetryProgress{*rc::gen::arbitrary<std::string>(), *count_up_to(kMaxRecordsPerObject)};
+  }
+  return object;
+}
+
 Manifest any_manifest() {
   Manifest m;
   m.generation = *count_up_to(INT64_MAX);
@@ -207,6 +249,11 @@ Manifest any_manifest() {
     m.positions.push_back({lane, Watermark(static_cast<std::int64_t>(*count_up_to(INT64_MAX))),
                            *rc::gen::arbitrary<std::string>(), *rc::gen::arbitrary<std::string>(),
                            *rc::gen::arbitrary<std::uint64_t>()});
+  }
+  for (const LanePosition& at : m.positions) {
+    for (std::uint64_t i = 0; i < std::min<std::uint64_t>(at.position().ordinal, 3); ++i) {
+      if (*rc::gen::arbitrary<bool>()) m.quarantined.push_back(any_quarantined(at.lane, i));
+    }
   }
   if (*rc::gen::arbitrary<bool>()) {
     m.receipt =

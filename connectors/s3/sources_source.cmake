@@ -29,6 +29,7 @@ list(APPEND S3_SOURCES
   page_trail.cc
   preparation.cc
   process.cc
+  quarantine.cc
   read_chunks.cc
   read_failure.cc
   receipt.cc
@@ -47,7 +48,7 @@ list(APPEND S3_SOURCES
 list(APPEND S3_DEPENDS base ack metrics config store store_open codec framing formats)
 
 millrace_test(s3_source_parts_test
-  SOURCES base64_test.cc baton_test.cc codec_choice_test.cc fetch_loop_test.cc key_filter_test.cc manifest_test.cc object_limits_test.cc offset_test.cc options_test.cc retry_policy_test.cc rolling_hash_test.cc status_test.cc
+  SOURCES base64_test.cc baton_test.cc codec_choice_test.cc fetch_loop_test.cc key_filter_test.cc manifest_test.cc object_limits_test.cc offset_test.cc options_test.cc quarantine_test.cc retry_policy_test.cc rolling_hash_test.cc status_test.cc
   DEPENDS s3 testing LINK rapidcheck PkgConfig::xxhash fmt::fmt LABELS unit property)
 if(MILLRACE_BUILD_TESTS)
   target_compile_definitions(s3_source_parts_test PRIVATE MILLRACE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
