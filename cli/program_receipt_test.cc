@@ -223,6 +223,53 @@ TEST_F(ReceiptOfARun, ShardsAreVerifiedTogether) {
   EXPECT_EQ(millrace(words("verify", 0)).code, 1);
 }
 
+TEST_F(ReceiptOfARun, ShardsThatSawDifferentListingsAreSaid) {
+  for (int i = 0; i < 4; ++i) write(fmt::format("part-{}.ndjson", i), 70);
+  const std::string file = pipeline("");
+  const auto words = [&](const char* command, int index) {
+    return std::vector<std::string>{command, file, "--set",
+                                    fmt::format("source.s3.shard={{index: {}, count: 2}}", index)};
+  };
+  const auto verified = [&](bool json) {
+    std::vector<std::string> all = words("verify", 0);
+    if (json) all.insert(all.end(), {"--format", "json"});
+    return millrace(all);
+  };
+  // An object more, of that shard, behind every committed position.
+  const auto add = [&](std::uint64_t shard) {
+    for (int i = 0;; ++i) {
+      const std::string name = fmt::format("zz-{}-{}.ndjson", shard, i);
+      const std::string key = (folder.path() / "in" / name).string().substr(1);
+      if (XXH3_64bits(key.data(), key.size()) % 2 != shard) continue;
+      write(name, 70);
+      return;
+    }
+  };
+  ASSERT_EQ(millrace(words("run", 0)).code, 0);
+  add(1);
+  ASSERT_EQ(millrace(words("run", 1)).code, 0);
+  // Each has read what is its own of what is there now.
+  const Ended whole = verified(false);
+  EXPECT_EQ(whole.code, 0) << whole.out;
+  EXPECT_THAT(whole.out, HasSubstr("warning    the shards saw different listings: 4 objects (hash "));
+  EXPECT_THAT(whole.out,
+              ::testing::ContainsRegex("\\) by shard 0; 5 objects \\(hash [0-9a-f]{16}\\) by shard 1\\. What is "));
+  const Json said = Json::parse(verified(true).out);
+  EXPECT_TRUE(said["verified"]);
+  EXPECT_FALSE(said["same_listing"]);
+  // One that nobody has read: those that saw the older listing are run again.
+  add(0);
+  const Ended gap = verified(false);
+  EXPECT_EQ(gap.code, 1);
+  EXPECT_THAT(gap.out, HasSubstr("is listed, and was not read\nwarning    the shards saw different listings: "));
+  EXPECT_THAT(gap.out, HasSubstr("Run those again that saw an older one"));
+  for (const int index : {0, 1}) ASSERT_EQ(millrace(words("run", index)).code, 0);
+  const Ended same = verified(false);
+  EXPECT_EQ(same.code, 0) << same.out;
+  EXPECT_THAT(same.out, Not(HasSubstr("warning")));
+  EXPECT_TRUE(Json::parse(verified(true).out)["same_listing"]);
+}
+
 TEST_F(ReceiptOfARun, WhereItCannotGoIsSaidBeforeAnythingIsOpened) {
   write("a.ndjson", 7);
   const auto refusal = [&](const std::string& url) {

@@ -161,9 +161,8 @@ namespace {
 
 /// One backfill, or one shard of it.
 Result<Verification> verify_one(Inspected& inspected, const BuildContext& context, const StoreUrl& manifest_url,
-                                const Listing& now) {
+                                const std::optional<Manifest>& manifest, const Listing& now) {
   Verification result;
-  MILLRACE_ASSIGN(const auto manifest, inspected.manifest(manifest_url, context));
   if (!manifest) {
     result.gap(fmt::format("there is no manifest at {}: nothing was run yet", manifest_url.to_string()));
   } else if (!manifest->receipt) {
@@ -202,15 +201,21 @@ Result<Verdict> verify(const ConfigSection& section, const BuildContext& context
   MILLRACE_ASSIGN(const Listing now, inspected.list(context));
   Verification all;
   std::uint64_t read = 0;
+  std::vector<ShardStatus> shards;
   for (const StoreUrl& url : inspected.manifest_urls()) {
-    MILLRACE_ASSIGN(const Verification one, verify_one(inspected, context, url, now));
+    MILLRACE_ASSIGN(auto manifest, inspected.manifest(url, context));
+    MILLRACE_ASSIGN(const Verification one, verify_one(inspected, context, url, manifest, now));
+    shards.push_back({url.to_string(), std::move(manifest)});
     for (const std::string& gap : one.told) all.gap(gap);
     all.gaps += one.gaps - one.told.size();
     read += one.total.read;
     all.total.records += one.total.records;
     all.total.fates.add(one.total.fates);
   }
-  return Verdict{all.ok(), json ? verdict_json(all, now.size(), read) : verdict_text(all, now.size(), read)};
+  std::optional<std::string> apart;
+  if (inspected.settings.identity.shard) apart = listings_apart(shards);
+  return Verdict{all.ok(),
+                 json ? verdict_json(all, now.size(), read, apart) : verdict_text(all, now.size(), read, apart)};
 }
 
 }  // namespace millrace::s3_source

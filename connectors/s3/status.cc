@@ -92,11 +92,27 @@ bool same_whole(const std::vector<ShardStatus>& shards) {
       shards, [&](const ShardStatus& shard) { return !shard.manifest || shard.manifest->whole == latest; });
 }
 
+std::string listings_apart(const std::vector<ShardStatus>& shards) {
+  if (same_whole(shards)) return "";
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::string> seen;  // which shards, by objects and hash
+  for (std::size_t i = 0; i < shards.size(); ++i) {
+    const auto& manifest = shards[i].manifest;
+    if (!manifest || !manifest->whole) continue;
+    std::string& who = seen[{manifest->whole->objects, manifest->whole->hash}];
+    who += fmt::format("{}{}", who.empty() ? "shard " : ", ", i);
+  }
+  std::string listings;
+  for (const auto& [listing, who] : seen) {
+    listings += fmt::format("{}{} objects (hash {}) by {}", listings.empty() ? "" : "; ", listing.first,
+                            to_hex(listing.second), who);
+  }
+  return "the shards saw different listings: " + listings;
+}
+
 std::string shards_text(const std::vector<ShardStatus>& shards, UnixMicros now) {
   std::string url;
   std::string lines;
   std::uint64_t done = 0;
-  std::map<std::pair<std::uint64_t, std::uint64_t>, std::string> seen;  // which shards, by objects and hash
   for (std::size_t i = 0; i < shards.size(); ++i) {
     const auto& manifest = shards[i].manifest;
     if (!manifest) {
@@ -108,23 +124,16 @@ std::string shards_text(const std::vector<ShardStatus>& shards, UnixMicros now) 
     done += own;
     lines += fmt::format("  shard {:<4} {}, {} of {} objects, saved {} in {}\n", i, state_text(*manifest, now), own,
                          manifest->listing.objects, age(manifest->updated, now), shards[i].url);
-    if (!manifest->whole) continue;
-    std::string& who = seen[{manifest->whole->objects, manifest->whole->hash}];
-    who += fmt::format("{}{}", who.empty() ? "shard " : ", ", i);
   }
   const std::uint64_t all = latest_whole(shards).value_or(WholeListing{}).objects;
   std::string text = fmt::format("{} in {} shards\n  objects   {} of {} committed, {} left\n{}", url, shards.size(),
                                  done, all, all - std::min(done, all), lines);
-  if (same_whole(shards)) return text;
-  std::string listings;
-  for (const auto& [listing, who] : seen) {
-    listings += fmt::format("{}{} objects (hash {}) by {}", listings.empty() ? "" : "; ", listing.first,
-                            to_hex(listing.second), who);
-  }
+  const std::string apart = listings_apart(shards);
+  if (apart.empty()) return text;
   return text + fmt::format(
-                    "  warning   the shards saw different listings: {}. What came or went in between may be in "
-                    "none of them: run those again that saw an older one\n",
-                    listings);
+                    "  warning   {}. What came or went in between may be in none of them: run those again that saw an "
+                    "older one\n",
+                    apart);
 }
 
 std::string committed_summary(const Manifest& manifest, const std::string& manifest_url) {

@@ -38,6 +38,8 @@ struct ShardStatus {
 /// What the shard that was saved last saw of all objects. Nothing when none was.
 [[nodiscard]] std::optional<WholeListing> latest_whole(const std::vector<ShardStatus>& shards);
 [[nodiscard]] bool same_whole(const std::vector<ShardStatus>& shards);
+/// "the shards saw different listings: 6 objects (hash 01..) by shard 0, 2; ..."; empty when they saw the same.
+[[nodiscard]] std::string listings_apart(const std::vector<ShardStatus>& shards);
 
 /// One line of JSON, with its end, for one object of a drift report; docs/formats/manifest.md has its fields.
 [[nodiscard]] std::string change_json(const ObjectChange& change);

@@ -121,7 +121,8 @@ Verification verify_receipt(std::string_view receipt, const Listing& now) {
   return result;
 }
 
-std::string verdict_text(const Verification& result, std::uint64_t listed, std::uint64_t read) {
+std::string verdict_text(const Verification& result, std::uint64_t listed, std::uint64_t read,
+                         const std::optional<std::string>& apart) {
   const ReceiptFates& fates = result.total.fates;
   std::string text = fmt::format("objects    {} listed, {} read in full\nrecords    {} read: {} out, {} filtered",
                                  listed, read, result.total.records, fates.out, fates.filtered);
@@ -130,10 +131,17 @@ std::string verdict_text(const Verification& result, std::uint64_t listed, std::
                       : fmt::format("\nGAPS       {}\n", result.gaps);
   for (const std::string& gap : result.told) text += "  " + gap + "\n";
   if (result.gaps > result.told.size()) text += fmt::format("  ... and {} more\n", result.gaps - result.told.size());
+  if (apart && !apart->empty()) {
+    text += fmt::format("warning    {}. {}\n", *apart,
+                        result.ok() ? "What is listed now is accounted for all the same; an object that came and went "
+                                      "in between is in none of them"
+                                    : "Run those again that saw an older one");
+  }
   return text;
 }
 
-std::string verdict_json(const Verification& result, std::uint64_t listed, std::uint64_t read) {
+std::string verdict_json(const Verification& result, std::uint64_t listed, std::uint64_t read,
+                         const std::optional<std::string>& apart) {
   const ReceiptFates& fates = result.total.fates;
   Json json{{"verified", result.ok()},
             {"objects", {{"listed", listed}, {"read", read}}},
@@ -141,6 +149,7 @@ std::string verdict_json(const Verification& result, std::uint64_t listed, std::
             {"gaps", {{"count", result.gaps}, {"first", result.told}}}};
   json["records"]["skipped"] = Json::object();
   for (const auto& [reason, count] : fates.skipped) json["records"]["skipped"][reason] = count;
+  if (apart) json["same_listing"] = apart->empty();
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,9 +28,12 @@ struct Verification {
 /// balances; the total is the sum of the lines, and pins them by their hash.
 [[nodiscard]] Verification verify_receipt(std::string_view receipt, const Listing& now);
 
-/// A few lines for people: what was compared, and each gap that is told.
-[[nodiscard]] std::string verdict_text(const Verification& result, std::uint64_t listed, std::uint64_t read);
+/// A few lines for people: what was compared, and each gap that is told. `apart`, of shards: how their listings differ,
+/// or empty. That alone is no gap: each receipt was compared with its part of what is listed now.
+[[nodiscard]] std::string verdict_text(const Verification& result, std::uint64_t listed, std::uint64_t read,
+                                       const std::optional<std::string>& apart = {});
 /// One JSON document.
-[[nodiscard]] std::string verdict_json(const Verification& result, std::uint64_t listed, std::uint64_t read);
+[[nodiscard]] std::string verdict_json(const Verification& result, std::uint64_t listed, std::uint64_t read,
+                                       const std::optional<std::string>& apart = {});
 
 }  // namespace millrace::s3_source
