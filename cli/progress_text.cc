@@ -32,6 +32,7 @@ std::string done_text(const PipelineSnapshot& snapshot) {
     text += fmt::format("{} of {}", count_text(source.objects_done), of_these(source.objects_total, "object"));
   }
   if (source.objects_skipped > 0) text += fmt::format(" ({} left out)", count_text(source.objects_skipped));
+  if (source.objects_quarantined > 0) text += fmt::format(" ({} set aside)", count_text(source.objects_quarantined));
   if (is_writing(snapshot)) {
     return text +
            fmt::format("{}{} left to write", text.empty() ? "" : ", ", of_these(records_left(snapshot), "record"));
@@ -157,6 +158,7 @@ std::string progress_json(const PipelineSnapshot& snapshot, const ProgressRates&
       {"objects_done", snapshot.source.objects_done},
       {"objects_total", snapshot.source.objects_total},
       {"objects_skipped", snapshot.source.objects_skipped},
+      {"objects_quarantined", snapshot.source.objects_quarantined},
       {"source_bytes_done", snapshot.source.bytes_done},
       {"source_bytes_total", snapshot.source.bytes_total},
       {"bytes_per_second", static_cast<std::uint64_t>(rates.bytes_per_second())},

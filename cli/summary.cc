@@ -34,7 +34,7 @@ std::string next_line(const RunReport& report, const SummaryContext& context) {
     case ExitState::completed:
       return {};
     case ExitState::completed_with_errors:
-      return fmt::format("look at what was left out, then: {}", context.again);
+      return fmt::format("mend or replace them, then: {} --retry-quarantined", context.again);
     case ExitState::stopped:
       break;
     case ExitState::failed:
@@ -55,6 +55,11 @@ std::string summary_text(const RunReport& report, const SummaryContext& context)
   if (report.objects_skipped > 0) {
     text += fmt::format("  left out   {} that could not be read, as the source was told to\n",
                         of_these(report.objects_skipped, "object"));
+  }
+  if (report.objects_quarantined > 0) {
+    text +=
+        fmt::format("  set aside  {} could not be read; the manifest and `millrace status FILE` name {}\n",
+                    of_these(report.objects_quarantined, "object"), report.objects_quarantined == 1 ? "it" : "them");
   }
   text += fmt::format("  bytes      {} read, {} written in {}\n", bytes_text(static_cast<double>(report.payload_bytes)),
                       bytes_text(static_cast<double>(report.bytes_written)), of_these(report.batches_written, "write"));
@@ -89,6 +94,7 @@ std::string summary_json(const RunReport& report, const SummaryContext& context)
       {"records_filtered", report.records_filtered},
       {"records_skipped", report.records_skipped},
       {"objects_skipped", report.objects_skipped},
+      {"objects_quarantined", report.objects_quarantined},
       {"payload_bytes", report.payload_bytes},
       {"bytes_written", report.bytes_written},
       {"batches_written", report.batches_written},

@@ -73,6 +73,22 @@ TEST(Summary, INV6_ObjectsThatWereLeftOutAreTold) {
   EXPECT_EQ(nlohmann::json::parse(summary_json(report, {.again = "x"}))["objects_skipped"], 3);
 }
 
+TEST(Summary, INV6_ObjectsThatWereSetAsideAreToldWithTheWayOn) {
+  RunReport report = report_of(ExitState::completed_with_errors);
+  report.objects_quarantined = 2;
+  const std::string text = summary_text(report, {.again = "millrace run p.yaml", .exit_code = 4});
+  EXPECT_TRUE(text.starts_with("CompletedWithErrors after ")) << text;
+  EXPECT_NE(text.find("  set aside  2 objects could not be read; the manifest and `millrace status FILE` name them\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("  next       mend or replace them, then: millrace run p.yaml --retry-quarantined\n"),
+            std::string::npos)
+      << text;
+  const auto json = nlohmann::json::parse(summary_json(report, {.again = "millrace run p.yaml", .exit_code = 4}));
+  EXPECT_EQ(json["objects_quarantined"], 2);
+  EXPECT_EQ(json["next"], "mend or replace them, then: millrace run p.yaml --retry-quarantined");
+}
+
 TEST(Summary, Json) {
   RunReport report = report_of(ExitState::failed);
   report.error = Error::fatal(ErrorCode::io, "no");

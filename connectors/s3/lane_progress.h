@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <utility>
 #include <vector>
 
+#include "connectors/s3/quarantine.h"
 #include "connectors/s3/receipt.h"
 #include "millrace/base/sync.h"
 
@@ -33,6 +35,33 @@ class SkippedOrdinals {
   std::vector<std::uint64_t> ordinals_ MILLRACE_GUARDED_BY(mutex_);  // rising
 };
 
+/// Objects that a lane set aside, on their way to the manifest: they belong there once the watermark is behind the
+/// first record that was not delivered. Noted before the acks of what is behind it are let go.
+class ObjectsSetAside {
+ public:
+  void add(QuarantinedObject object) {
+    const MutexLock lock(mutex_);
+    objects_.push_back(std::move(object));
+  }
+  /// Those that belong in the manifest with `watermark`, once.
+  [[nodiscard]] Quarantine take_behind(Watermark watermark) {
+    const MutexLock lock(mutex_);
+    const auto behind = std::ranges::lower_bound(
+        objects_, watermark, {}, [](const QuarantinedObject& object) { return watermark_of(object.position()); });
+    Quarantine taken(std::move_iterator(objects_.begin()), std::move_iterator(behind));
+    objects_.erase(objects_.begin(), behind);
+    return taken;
+  }
+  [[nodiscard]] std::uint64_t size() const {
+    const MutexLock lock(mutex_);
+    return objects_.size();
+  }
+
+ private:
+  mutable Mutex mutex_;
+  Quarantine objects_ MILLRACE_GUARDED_BY(mutex_);  // rising
+};
+
 /// What the receipt says of objects that were read to their end, on the way to it.
 class FactsOnTheWay {
  public:
@@ -54,6 +83,7 @@ struct LaneProgress {
   Atomic<std::uint64_t> objects_done{0};     ///< read to their end, those of earlier runs included
   Atomic<std::uint64_t> objects_skipped{0};  ///< of them, those of this run that could not be read
   SkippedOrdinals skipped;
+  ObjectsSetAside set_aside;
   FactsOnTheWay facts;                  ///< only where a receipt was asked for
   Atomic<std::uint64_t> bytes_done{0};  ///< stored bytes of them and of the object being read
 };

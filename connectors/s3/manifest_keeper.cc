@@ -146,7 +146,8 @@ void ManifestKeeper::settle(Save save, Result<void> saved) {
 }
 
 void ManifestKeeper::submit(const std::vector<LanePosition>& positions, bool complete,
-                            const std::vector<std::string>& skipped, ReceiptNews receipt) {
+                            const std::vector<std::string>& skipped, ReceiptNews receipt,
+                            std::optional<Quarantine> quarantined) {
   const MutexLock lock(mutex_);
   if (receipt_) {
     if (!news_) news_.emplace();
@@ -154,6 +155,7 @@ void ManifestKeeper::submit(const std::vector<LanePosition>& positions, bool com
     news_->partial = std::move(receipt.partial);
   }
   for (const std::string& key : skipped) next_.skipped.add(key);
+  if (quarantined) next_.quarantined = *std::move(quarantined);
   for (const LanePosition& position : positions) {
     const auto at = std::ranges::lower_bound(next_.positions, position.lane, {}, &LanePosition::lane);
     if (at != next_.positions.end() && at->lane == position.lane) {

@@ -34,8 +34,9 @@ class ManifestKeeper {
   /// Positions that moved, to be saved soon; `complete` when nothing is left to commit. A finished backfill needs no
   /// owner, so its last save also says goodbye.
   /// `skipped`: keys of objects before those positions that were left out. `receipt`: what it says of them.
+  /// `quarantined`: all objects that are set aside, where that has changed.
   void submit(const std::vector<LanePosition>& positions, bool complete, const std::vector<std::string>& skipped = {},
-              ReceiptNews receipt = {});
+              ReceiptNews receipt = {}, std::optional<Quarantine> quarantined = std::nullopt);
   /// Waits until everything submitted is durable. Fails (not_durable) when that does not come about by `deadline` or
   /// within twice checkpoint.timeout, or with what ended the keeper.
   [[nodiscard]] Result<void> flush(SteadyTime deadline = SteadyTime::max());

@@ -66,6 +66,20 @@ TEST_F(ManifestKeeperTest, FlushMakesWhatWasSubmittedDurable) {
   EXPECT_EQ(keeper->saved().positions, manifest.positions);
 }
 
+// In one save with the position behind it (ADR-0011), and there it stays.
+TEST_F(ManifestKeeperTest, INV1_WhatIsSetAsideIsSavedWithThePositionBehindIt) {
+  keeper->start();
+  const Quarantine aside{{.lane = 1, .ordinal = 0, .key = "k", .code = "corrupt", .reason = "no gzip"}};
+  const std::int64_t complete = (std::int64_t{1} << 40) - 1;
+  keeper->submit(at(1, complete), false, {}, {}, aside);
+  ASSERT_TRUE(keeper->flush());
+  EXPECT_EQ(stored().quarantined, aside);
+  EXPECT_EQ(stored().position(1)->watermark, Watermark(complete));
+  keeper->submit(at(1, complete + 6), false);
+  ASSERT_TRUE(keeper->flush());
+  EXPECT_EQ(stored().quarantined, aside);
+}
+
 TEST_F(ManifestKeeperTest, SubmittingNeverWaitsAndTheLatestStateWins) {
   store->add({.op = StoreOp::put, .nth = 1, .hang = true});  // the keeper's first call: its probe
   keeper->start();

@@ -11,6 +11,9 @@ Result<SourceMetrics> SourceMetrics::make(const Meter& meter) {
   MILLRACE_ASSIGN(m.objects_skipped,
                   meter.counter("s3_source_objects_skipped_total",
                                 "Objects left out since they are archived and not restored (on_archived: skip)."));
+  MILLRACE_ASSIGN(m.objects_quarantined,
+                  meter.counter("s3_source_objects_quarantined_total",
+                                "Objects set aside since they could not be read (on_object_error: quarantine)."));
   MILLRACE_ASSIGN(m.objects_remaining,
                   meter.gauge("s3_source_objects_remaining", "Objects not yet read to their end."));
   MILLRACE_ASSIGN(m.bytes_read, meter.counter("s3_source_bytes_read_total", "Stored bytes received from the store."));

@@ -6,6 +6,8 @@
 
 #include <string>
 
+#include "connectors/s3/lane_progress.h"
+
 namespace millrace::s3_source {
 namespace {
 
@@ -30,6 +32,23 @@ TEST(Quarantine, AStoreThatIsAwayOrRefusesIsNoFaultOfAnObject) {
   }
   EXPECT_TRUE(is_fault_of_object(ErrorCode::truncated));
   EXPECT_TRUE(is_fault_of_object(ErrorCode::malformed));
+}
+
+// An object goes to the manifest when the watermark is behind the first record that was not delivered, and no sooner:
+// up to there it may be read again.
+TEST(ObjectsSetAside, INV1_WaitForTheWatermark) {
+  ObjectsSetAside aside;
+  aside.add({.ordinal = 2, .records = 7});
+  aside.add({.ordinal = 3, .records = 0});
+  aside.add({.ordinal = 9, .records = 1});
+  const auto offset = [](std::int64_t ordinal, std::int64_t index) { return Watermark((ordinal << 40) + index); };
+  EXPECT_TRUE(aside.take_behind(offset(2, 0)).empty());
+  EXPECT_TRUE(aside.take_behind(offset(2, 7)).empty()) << "all that was delivered is settled, and no more";
+  EXPECT_EQ(aside.size(), 3U);
+  EXPECT_EQ(aside.take_behind(offset(2, 8)).at(0).ordinal, 2U);
+  EXPECT_TRUE(aside.take_behind(offset(3, 0)).empty());
+  EXPECT_EQ(aside.take_behind(offset(8, 0)).at(0).ordinal, 3U);
+  EXPECT_EQ(aside.size(), 1U);
 }
 
 TEST(RecordsHash, IsTheFoldOfThePage) {

@@ -172,6 +172,7 @@ Result<SourceEvent> BackfillSource::begin(Prepared prepared) {
   listing_ = prepared.listing;
   as_found_ = prepared.manifest;
   skipped_before_ = prepared.manifest.skipped.count;
+  quarantined_ = prepared.manifest.quarantined;
   nothing_left_ = prepared.nothing_left;
   if (!prepared.nothing_left) {
     if (settings_.receipt) receipt_book_.emplace(listing_, prepared.resume.starts, prepared.partial);
@@ -198,49 +199,6 @@ Result<SourceEvent> BackfillSource::begin(Prepared prepared) {
 std::uint32_t BackfillSource::first_partition() const {
   const auto& shard = settings_.identity.shard;
   return shard ? static_cast<std::uint32_t>(shard->index * settings_.given.lanes) : 0;
-}
-
-Result<void> BackfillSource::commit(std::span<const PartitionWatermark> watermarks) {
-  if (failure_->happened()) return fail(*failure_->error());
-  std::vector<LanePosition> positions;
-  std::vector<std::string> skipped;
-  ReceiptNews news;
-  const MutexLock lock(mutex_);
-  for (const PartitionWatermark& moved : watermarks) {
-    const std::uint32_t lane = moved.partition.value() - first_partition();  // huge when it lies before the first
-    if (lane >= trails_.size()) {
-      return fail(Error::fatal(ErrorCode::rule_broken,
-                               fmt::format("a commit names partition {} of {} from {}", moved.partition.value(),
-                                           trails_.size(), first_partition())));
-    }
-    MILLRACE_ASSIGN(LanePosition position, trails_[lane].advance(moved.watermark));
-    const Position at = position.position();
-    committed_[lane] = at;
-    const auto left_out = progress_[lane]->skipped.take_before(at.ordinal + (at.object_complete() ? 1 : 0));
-    for (const std::uint64_t ordinal : left_out) {
-      skipped.emplace_back(listing_->object_of_lane(lane, progress_.size(), ordinal).key);
-    }
-    if (receipt_book_) MILLRACE_TRY(add_to_receipt(lane, moved.watermark, at, left_out, news.lines));
-    positions.push_back(std::move(position));
-  }
-  if (!keeper_ && !positions.empty()) {
-    return fail(Error::fatal(ErrorCode::rule_broken, "a commit came although no lane had anything to read"));
-  }
-  if (!keeper_) return {};
-  if (receipt_book_) news.partial = receipt_book_->partial();
-  keeper_->submit(positions, all_complete(committed_, *listing_), skipped, std::move(news));
-  // What was handed over is tried again and again; that it fails must not stay between the keeper and the log.
-  if (auto error = keeper_->last_error()) return fail(*std::move(error));
-  return {};
-}
-
-Result<void> BackfillSource::add_to_receipt(std::uint64_t lane, Watermark watermark, Position at,
-                                            std::span<const std::uint64_t> left_out, std::string& lines) {
-  const PartitionId partition(first_partition() + static_cast<std::uint32_t>(lane));
-  receipt_book_->settle(lane, context_.ledger->take(partition, watermark));
-  for (const ObjectFacts& facts : progress_[lane]->facts.take()) receipt_book_->note(lane, facts);
-  for (const std::uint64_t ordinal : left_out) receipt_book_->leave_out(lane, ordinal, "archived");
-  return receipt_book_->advance(lane, at, lines);
 }
 
 Result<void> BackfillSource::flush_commits_by(SteadyTime deadline) {
@@ -284,6 +242,7 @@ SourceProgress BackfillSource::progress() const {
   progress.phase = "reading";
   progress.objects_total = listing_->size();
   progress.objects_skipped = skipped_before_;
+  progress.objects_quarantined = quarantined_.size();
   progress.bytes_total = listing_->bytes();
   for (std::uint64_t lane = 0; lane < lanes; ++lane) {
     SourceProgress::Lane one;
@@ -293,6 +252,7 @@ SourceProgress BackfillSource::progress() const {
     if (one.objects_done < one.objects_total) {
       one.current = printable(listing_->object_of_lane(lane, lanes, one.objects_done).key);
     }
+    progress.objects_quarantined += progress_[lane]->set_aside.size();
     progress.objects_skipped += progress_[lane]->objects_skipped.load(memory_order_relaxed);
     progress.objects_done += one.objects_done;
     progress.bytes_done += progress_[lane]->bytes_done.load(memory_order_relaxed);

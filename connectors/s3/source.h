@@ -55,6 +55,7 @@ class BackfillSource final : public Source {
   Result<std::shared_ptr<ObjectStore>> open_one(const StoreUrl& url, const StoreOptions& options);
   Result<void> open_receipt(const std::string& owner);
   Result<SourceEvent> begin(Prepared prepared);
+  Result<bool> set_aside_behind(std::uint64_t lane, Watermark& watermark) MILLRACE_REQUIRES(mutex_);
   Result<void> add_to_receipt(std::uint64_t lane, Watermark watermark, Position at,
                               std::span<const std::uint64_t> left_out, std::string& lines) MILLRACE_REQUIRES(mutex_);
   [[nodiscard]] std::optional<Manifest> kept() const;
@@ -92,6 +93,7 @@ class BackfillSource final : public Source {
   std::vector<std::shared_ptr<LaneProgress>> progress_ MILLRACE_GUARDED_BY(mutex_);
   std::shared_ptr<ManifestKeeper> keeper_ MILLRACE_GUARDED_BY(mutex_);
   std::optional<Manifest> as_found_ MILLRACE_GUARDED_BY(mutex_);
+  Quarantine quarantined_ MILLRACE_GUARDED_BY(mutex_);            // as the manifest is told, by earlier runs too
   std::uint64_t skipped_before_ MILLRACE_GUARDED_BY(mutex_) = 0;  // by earlier runs
   bool nothing_left_ MILLRACE_GUARDED_BY(mutex_) = false;
 

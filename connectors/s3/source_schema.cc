@@ -31,6 +31,11 @@ struct EnumNames<OnArchived> {
       {{"fail", OnArchived::fail}, {"skip", OnArchived::skip}}};
 };
 template <>
+struct EnumNames<OnObjectError> {
+  static constexpr std::array<std::pair<std::string_view, OnObjectError>, 2> names{
+      {{"fail", OnObjectError::fail}, {"quarantine", OnObjectError::quarantine}}};
+};
+template <>
 struct EnumNames<Frozen> {
   static constexpr std::array<std::pair<std::string_view, Frozen>, 2> names{
       {{"below", Frozen::below}, {"strict", Frozen::strict}}};
@@ -154,6 +159,11 @@ Schema<S3SourceOptions> source_schema() {
   s.optional("on_empty", &Options::on_empty, "What it means when no object is left to read: warn, or fail the run.");
   s.optional("on_archived", &Options::on_archived,
              "Objects in an archive class that are not restored: fail before any data moves, or skip and report them.");
+  s.optional(
+      "on_object_error", &Options::on_object_error,
+      "An object that cannot be read to its end, or holds a record that is refused: fail the run, or quarantine: "
+      "set the object aside in the manifest, go on without it, and end CompletedWithErrors, exit code 4; "
+      "`millrace run FILE --retry-quarantined` reads it later, once it has been mended.");
   s.optional("frozen", &Options::frozen,
              "below: keys may appear or vanish behind every committed position. strict: any change of the listing "
              "between runs fails.");

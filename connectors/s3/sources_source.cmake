@@ -39,6 +39,7 @@ list(APPEND S3_SOURCES
   rolling_hash.cc
   shard.cc
   source.cc
+  source_commit.cc
   source_schema.cc
   status.cc
   status_json_adapter.cc

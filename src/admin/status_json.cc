@@ -29,6 +29,7 @@ Json source_json(const PipelineSnapshot& snapshot) {
           {"objects_total", progress.objects_total},
           {"objects_done", progress.objects_done},
           {"objects_skipped", progress.objects_skipped},
+          {"objects_quarantined", progress.objects_quarantined},
           {"bytes_total", progress.bytes_total},
           {"bytes_done", progress.bytes_done},
           {"lanes", std::move(lanes)},

@@ -22,6 +22,7 @@ PipelineSnapshot sample() {
   snapshot.since_commit = std::chrono::milliseconds(2500);
   snapshot.source.phase = "reading";
   snapshot.source.objects_total = 3;
+  snapshot.source.objects_quarantined = 1;
   snapshot.source.lanes.push_back({.lane = LaneId(2), .objects_total = 2, .objects_done = 1, .current = "a \"b\""});
   snapshot.source_status_json = R"({"manifest":"m.json"})";
   return snapshot;
@@ -38,6 +39,7 @@ TEST(StatusJson, SaysWhatTheSnapshotSays) {
   EXPECT_EQ(status["seconds_since_commit"], 2.5);
   EXPECT_EQ(status["source"]["lanes"][0],
             nlohmann::json::parse(R"({"lane":2,"objects_total":2,"objects_done":1,"current":"a \"b\""})"));
+  EXPECT_EQ(status["source"]["objects_quarantined"], 1);
   EXPECT_EQ(status["source"]["status"], nlohmann::json::parse(R"({"manifest":"m.json"})"));
 }
 

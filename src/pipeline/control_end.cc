@@ -20,6 +20,20 @@ constexpr Duration kQuitGrace = std::chrono::seconds(1);
 // a moment. With the default drain of 25 s the process is gone before those who stop it (30 s) lose patience.
 constexpr Duration kCommitGrace = std::chrono::seconds(2);
 
+ControlMetrics::State state_gauge(ExitState state) {
+  switch (state) {
+    case ExitState::completed:
+      return ControlMetrics::completed;
+    case ExitState::completed_with_errors:
+      return ControlMetrics::completed_with_errors;
+    case ExitState::stopped:
+      return ControlMetrics::stopped;
+    case ExitState::failed:
+      break;
+  }
+  return ControlMetrics::failed;
+}
+
 }  // namespace
 
 SteadyTime ControlLoop::drain_deadline() {
@@ -55,7 +69,11 @@ void ControlLoop::wind_down() {
   if (auto error = verdict(was_complete, threads_left, std::move(closed), std::move(committed))) {
     end(ExitState::failed, std::move(error));
   } else {
-    end(was_complete ? ExitState::completed : ExitState::stopped, std::nullopt);
+    const bool with_errors = options_.source->progress().objects_quarantined > 0;
+    end(!was_complete ? ExitState::stopped
+        : with_errors ? ExitState::completed_with_errors
+                      : ExitState::completed,
+        std::nullopt);
   }
 }
 
@@ -74,9 +92,7 @@ void ControlLoop::end(ExitState state, std::optional<Error> error) {
   options_.metrics.paused.set(0);
   options_.metrics.watermark_age_seconds.set(0);
   options_.view->phase.store(PipelineSnapshot::Phase::ended, memory_order_release);
-  options_.metrics.set_state(state == ExitState::completed ? ControlMetrics::completed
-                             : state == ExitState::stopped ? ControlMetrics::stopped
-                                                           : ControlMetrics::failed);
+  options_.metrics.set_state(state_gauge(state));
 }
 
 Result<void> ControlLoop::close_sinks(SteadyTime deadline) {

@@ -29,8 +29,8 @@ Result<ControlMetrics> ControlMetrics::make(const Meter& meter) {
                                                         {{"queue", "sealed"}}));
   MILLRACE_ASSIGN(made.paused_seconds,
                   meter.histogram("backpressure_paused_seconds", "How long a lane was paused.", io_seconds()));
-  constexpr std::array<std::string_view, kStates> kNames{"starting",  "running", "draining",
-                                                         "completed", "stopped", "failed"};
+  constexpr std::array<std::string_view, kStates> kNames{
+      "starting", "running", "draining", "completed", "completed_with_errors", "stopped", "failed"};
   for (std::size_t i = 0; i < kStates; ++i) {
     MILLRACE_ASSIGN(made.state.at(i), meter.gauge("pipeline_state", "1 for the state the pipeline is in, 0 for others.",
                                                   {{"state", std::string(kNames.at(i))}}));

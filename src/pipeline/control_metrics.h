@@ -22,7 +22,7 @@ struct ControlMetrics {
   Counter pause_events, queue_full_events;
   Histogram paused_seconds;
 
-  enum State : std::size_t { starting, running, draining, completed, stopped, failed };
+  enum State : std::size_t { starting, running, draining, completed, completed_with_errors, stopped, failed };
   static constexpr std::size_t kStates = failed + 1;
   std::array<Gauge, kStates> state;
   Gauge threads;

@@ -130,7 +130,7 @@ LaneTask::Step LaneTask::run_chain() {
   if (!ran) {
     fail_batch(cursor_, std::move(ran).error());
   } else if (ran->error) {
-    fail_batch(ran->next, std::move(*ran->error));
+    if (!set_aside(ran->next, *ran->error)) fail_batch(ran->next, std::move(*ran->error));
   } else if (ran->next >= batch_->payloads.size()) {
     finish_batch();
   } else if (ran->next == cursor_ && !options_.outputs->blocked()) {
@@ -149,17 +149,34 @@ void LaneTask::finish_batch() {
   batch_.reset();
 }
 
-// The records before the failing one keep their ack, so that the watermark can come to rest right before it.
+// What the lane has set aside is settled: nobody will deliver it. The records before it are not, until they are
+// written.
+bool LaneTask::set_aside(std::size_t failed_at, const Error& error) {
+  if (status().removed.load(memory_order_acquire)) return false;
+  const Result<bool> aside =
+      guarded(lane_code_, [&]() -> Result<bool> { return options_.lane->set_aside(batch_->offset(failed_at), error); });
+  if (!aside) {
+    fail_batch(failed_at, aside.error());
+    return true;
+  }
+  if (!*aside) return false;
+  keep_before(failed_at).reset();
+  finish_batch();
+  return true;
+}
+
+// The records before the failing one keep their ack, so that the watermark can come to rest right before it; the rest's
+// is handed out.
+AckRef LaneTask::keep_before(std::size_t failed_at) {
+  if (failed_at == 0 || !ack_) return std::move(ack_);
+  return options_.issuer.split(ack_, batch_->offset(failed_at - 1));
+}
+
 void LaneTask::fail_batch(std::size_t failed_at, Error error) {
   add(error, "offset", std::to_string(batch_->offset(failed_at).value()));
   if (batch_->origin && !batch_->origin->object.empty()) add(error, "object", batch_->origin->object);
   fail_lane(std::move(error));
-  if (failed_at > 0 && ack_) {
-    AckRef rest = options_.issuer.split(ack_, batch_->offset(failed_at - 1));
-    rest.fail();
-  } else {
-    ack_.fail();
-  }
+  keep_before(failed_at).fail();
   finish_batch();
 }
 

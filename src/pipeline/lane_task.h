@@ -66,7 +66,9 @@ class LaneTask {
   Step take(PayloadBatch batch);
   Step run_chain();
   void finish_batch();
+  [[nodiscard]] bool set_aside(std::size_t failed_at, const Error& error);
   void fail_batch(std::size_t failed_at, Error error);
+  AckRef keep_before(std::size_t failed_at);
   void fail_lane(Error error);
   void wind_up();
   bool offer();

@@ -201,7 +201,9 @@ Result<void> Pipeline::State::run(Result<std::unique_ptr<Source>> made, RunRepor
   report.error = control->error();
   report.committed = control->committed();
   report.committed_summary = source->committed_summary();
-  report.objects_skipped = source->progress().objects_skipped;
+  const SourceProgress progress = source->progress();
+  report.objects_skipped = progress.objects_skipped;
+  report.objects_quarantined = progress.objects_quarantined;
   report.records_unacknowledged = control->unacknowledged();
   fill_counts(report);
   return {};

@@ -25,6 +25,7 @@ namespace millrace {
 enum class ObjectCodec { auto_detect, none, gzip, zstd, bz2, xz, lz4 };  ///< bz2, xz, lz4: see codec_is_built()
 enum class OnEmpty { warn, fail };
 enum class OnArchived { fail, skip };
+enum class OnObjectError { fail, quarantine };
 enum class Frozen { below, strict };
 
 /// Defaults are those of the YAML keys of the same names.
@@ -62,6 +63,7 @@ struct S3SourceOptions {
   std::optional<Shard> shard;  ///< nothing: one process reads everything
   OnEmpty on_empty = OnEmpty::warn;
   OnArchived on_archived = OnArchived::fail;
+  OnObjectError on_object_error = OnObjectError::fail;
   Frozen frozen = Frozen::below;
   std::int64_t zstd_window_log_max = 27;
   ByteSize xz_memory_limit{128U << 20U};

@@ -27,9 +27,10 @@ struct RunReport {
   std::uint64_t records_out = 0;
   std::uint64_t records_filtered = 0;
   std::map<std::string, std::uint64_t> records_skipped;  ///< by reason
-  std::uint64_t objects_skipped = 0;  ///< left out unread by the source, as it was told to; earlier runs included
-  std::uint64_t payload_bytes = 0;    ///< decoded payload bytes in
-  std::uint64_t bytes_written = 0;    ///< as sinks stored them
+  std::uint64_t objects_skipped = 0;      ///< left out unread by the source, as it was told to; earlier runs included
+  std::uint64_t objects_quarantined = 0;  ///< set aside by the source, as they could not be read; as above
+  std::uint64_t payload_bytes = 0;        ///< decoded payload bytes in
+  std::uint64_t bytes_written = 0;        ///< as sinks stored them
   std::uint64_t batches_written = 0;
   std::uint64_t records_unacknowledged = 0;  ///< batches still open at the end, in batches when records are not known
   std::uint64_t writes_dropped = 0;          ///< on_failure: drop

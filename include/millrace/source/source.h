@@ -72,8 +72,9 @@ struct SourceProgress {
   std::string phase;  ///< "listing", "reading", ...
   std::uint64_t objects_total = 0;
   std::uint64_t objects_done = 0;
-  std::uint64_t objects_skipped = 0;  ///< of those done: left out unread on purpose, by earlier runs too
-  std::uint64_t bytes_total = 0;      ///< stored (compressed) bytes
+  std::uint64_t objects_skipped = 0;      ///< of those done: left out unread on purpose, by earlier runs too
+  std::uint64_t objects_quarantined = 0;  ///< of those done: could not be read and were set aside, by earlier runs too
+  std::uint64_t bytes_total = 0;          ///< stored (compressed) bytes
   std::uint64_t bytes_done = 0;
   struct Lane {
     LaneId lane;
