@@ -70,7 +70,7 @@ millrace_test(s3_shard_test SOURCES shard_test.cc
 millrace_allocation_test(s3_lane_allocation_test SOURCES lane_allocation_test.cc
   DEPENDS s3 checkpoint store_memory store_faulty LINK fmt::fmt)
 millrace_allocation_test(s3_listing_memory_test SOURCES listing_memory_test.cc DEPENDS s3 LINK fmt::fmt)
-millrace_test(s3_source_pipeline_test SOURCES source_pipeline_test.cc
-  DEPENDS s3 chain pipeline decode encode testing LINK fmt::fmt LABELS unit journey TIMEOUT 300)
+millrace_test(s3_source_pipeline_test SOURCES source_outage_test.cc source_pipeline_test.cc
+  DEPENDS s3 chain pipeline decode encode testing store_memory store_faulty LINK fmt::fmt LABELS unit journey TIMEOUT 300)
 millrace_test(s3_receipt_test SOURCES receipt_book_test.cc receipt_file_test.cc receipt_test.cc verification_test.cc
   DEPENDS s3 store_memory LINK rapidcheck fmt::fmt LABELS unit property)

@@ -178,6 +178,7 @@ std::size_t FaultServer::count(std::string_view operation, std::string_view key)
 
 void FaultServer::clear_log() {
   const MutexLock lock(mutex_);
+  cleared_ += log_.size();
   log_.clear();
 }
 
@@ -223,6 +224,10 @@ HttpAnswer FaultServer::answer(const HttpRequest& http) {
   request->status = answer.status;
   const MutexLock lock(mutex_);
   answer.delivery.delay += latency_;
+  answer.ended = [this, number = cleared_ + log_.size()] {
+    const MutexLock ended_lock(mutex_);
+    if (number >= cleared_) log_[number - cleared_].ended = true;
+  };
   log_.push_back(std::move(*request));
   logged_.notify_all();
   return answer;

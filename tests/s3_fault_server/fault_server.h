@@ -53,6 +53,7 @@ struct LoggedRequest {
   HttpRequest http;
   int status = 0;
   bool faulted = false;
+  bool ended = false;  ///< the answer is sent, or was broken off
   [[nodiscard]] std::string_view query_value(std::string_view name) const;
 };
 
@@ -113,6 +114,7 @@ class FaultServer {
   [[nodiscard]] std::size_t count(std::string_view operation, std::string_view key = {}) const;
   void clear_log();
   [[nodiscard]] std::uint64_t connections() const { return listener_->connections(); }
+  [[nodiscard]] std::uint64_t open_connections() const { return listener_->open_connections(); }
   /// Waits until `count` requests of `operation` have been answered or begun to be; false after `timeout`.
   bool wait_for(std::string_view operation, std::size_t count, Duration timeout = std::chrono::seconds(30));
 
@@ -137,6 +139,7 @@ class FaultServer {
   mutable Mutex mutex_;
   CondVar logged_;
   std::vector<LoggedRequest> log_ MILLRACE_GUARDED_BY(mutex_);
+  std::size_t cleared_ MILLRACE_GUARDED_BY(mutex_) = 0;  // requests that were in the log
   std::vector<Credentials> credentials_ MILLRACE_GUARDED_BY(mutex_);
   Duration latency_ MILLRACE_GUARDED_BY(mutex_){0};
   Duration clock_ahead_ MILLRACE_GUARDED_BY(mutex_){0};

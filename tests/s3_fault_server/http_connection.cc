@@ -98,7 +98,10 @@ void HttpConnection::serve(const std::function<HttpAnswer(const HttpRequest&)>& 
     auto request = read_request();
     if (!request) return;
     const bool keep = !equal_ignoring_case(request->header("connection"), "close");
-    if (!send_answer(handler(*request)) || !keep) return;
+    const HttpAnswer answer = handler(*request);
+    const bool serves_on = send_answer(answer);
+    if (answer.ended) answer.ended();
+    if (!serves_on || !keep) return;
   }
 }
 

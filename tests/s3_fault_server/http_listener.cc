@@ -77,11 +77,16 @@ void HttpListener::accept_loop() {
     const int socket = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
     if (socket < 0) continue;
     const std::uint64_t number = accepted_.fetch_add(1) + 1;
+    open_.fetch_add(1);
     reap();
     auto connection = std::make_unique<Connection>();
     Connection* raw = connection.get();
     raw->thread = Thread("fault-conn", [this, raw, socket, number] {
-      HttpConnection(socket, stop_, number, options_.idle_timeout).serve(handler_);
+      {
+        HttpConnection served(socket, stop_, number, options_.idle_timeout);
+        served.serve(handler_);
+        open_.fetch_sub(1);  // before the peer sees the end
+      }
       raw->ended.store(true);
     });
     const MutexLock lock(mutex_);

@@ -33,6 +33,8 @@ class HttpListener {
   [[nodiscard]] std::string endpoint() const;  ///< http://127.0.0.1:port
   /// Connections accepted so far.
   [[nodiscard]] std::uint64_t connections() const noexcept { return accepted_.load(); }
+  /// Those of them that neither side has closed.
+  [[nodiscard]] std::uint64_t open_connections() const noexcept { return open_.load(); }
 
  private:
   struct Connection;
@@ -46,6 +48,7 @@ class HttpListener {
   const int stop_;  // an eventfd, readable from the stop on
   const std::uint16_t port_;
   Atomic<std::uint64_t> accepted_{0};
+  Atomic<std::uint64_t> open_{0};
   Mutex mutex_;
   std::map<std::uint64_t, std::unique_ptr<Connection>> connections_ MILLRACE_GUARDED_BY(mutex_);
   Thread acceptor_;

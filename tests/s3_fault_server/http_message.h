@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -58,6 +59,7 @@ struct HttpAnswer {
   std::optional<std::uint64_t> told_length;  ///< Content-Length when it is not `length`
   bool head_only = false;                    ///< HEAD: told, not sent
   Delivery delivery;
+  std::function<void()> ended;  ///< called when the last byte is with the kernel, or sending was broken off
 
   void set_body(std::string bytes) {
     length = bytes.size();
