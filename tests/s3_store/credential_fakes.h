@@ -159,7 +159,8 @@ class ContainerEndpoint {
     const MutexLock lock(mutex_);
     return requests_.back();
   }
-  [[nodiscard]] std::string uri() const { return listener_->endpoint() + "/role"; }
+  [[nodiscard]] std::string endpoint() const { return listener_->endpoint(); }
+  [[nodiscard]] std::string uri() const { return endpoint() + "/role"; }
 
  private:
   mutable Mutex mutex_;
@@ -167,6 +168,29 @@ class ContainerEndpoint {
   int status_ MILLRACE_GUARDED_BY(mutex_) = 200;
   std::vector<millrace::testing::HttpRequest> requests_ MILLRACE_GUARDED_BY(mutex_);
   std::unique_ptr<millrace::testing::HttpListener> listener_;
+};
+
+/// Plays the instance: version 2 wants a token of its own first.
+class InstanceMetadata : public NotingEndpoint {
+ public:
+  InstanceMetadata(int token_status, const std::string& keys)
+      : NotingEndpoint(
+            [](const Request& request) {
+              return fmt::format("{} {} {}", request.method, request.target,
+                                 request.header("x-aws-ec2-metadata-token"));
+            },
+            [token_status, keys](const Request& request, std::size_t /*number*/) {
+              Answer answer;
+              if (request.method == "PUT") {
+                answer.status = token_status;
+                answer.set_body(token_status == 200 ? "imds-token" : "");
+              } else if (token_status == 200 && request.header("x-aws-ec2-metadata-token") != "imds-token") {
+                answer.status = 401;
+              } else {
+                answer.set_body(request.target.ends_with("/security-credentials/") ? "the-role" : keys);
+              }
+              return answer;
+            }) {}
 };
 
 /// Plays STS: checks the signature of AssumeRole from the raw request, and gives the keys that are set.

@@ -21,6 +21,7 @@ using millrace::testing::HttpRequest;
 using testing::CleanEnvironment;
 using testing::ContainerEndpoint;
 using testing::Fixture;
+using testing::InstanceMetadata;
 using testing::read;
 using testing::without_keys;
 
@@ -220,29 +221,6 @@ TEST(S3StoreCredentials, I04_InstanceMetadataIsAskedLastAndNeverWithKeysGiven) {
   EXPECT_NE(f.log->text().find("provider=instance metadata"), std::string::npos);
 }
 
-// Plays the instance: version 2 wants a token of its own first.
-class InstanceMetadata : public testing::NotingEndpoint {
- public:
-  InstanceMetadata(int token_status, const std::string& keys)
-      : NotingEndpoint(
-            [](const Request& request) {
-              return fmt::format("{} {} {}", request.method, request.target,
-                                 request.header("x-aws-ec2-metadata-token"));
-            },
-            [token_status, keys](const Request& request, std::size_t /*number*/) {
-              Answer answer;
-              if (request.method == "PUT") {
-                answer.status = token_status;
-                answer.set_body(token_status == 200 ? "imds-token" : "");
-              } else if (token_status == 200 && request.header("x-aws-ec2-metadata-token") != "imds-token") {
-                answer.status = 401;
-              } else {
-                answer.set_body(request.target.ends_with("/security-credentials/") ? "the-role" : keys);
-              }
-              return answer;
-            }) {}
-};
-
 TEST(S3StoreCredentials, TheInstanceIsAskedByVersionTwoAndByOneOnRequestOnly) {
   CleanEnvironment clean;
   clean.unset("AWS_EC2_METADATA_DISABLED");
@@ -302,21 +280,68 @@ TEST(S3StoreCredentials, TheContainerIsAskedWithItsToken) {
   EXPECT_EQ(f.store->list({}).error().code(), ErrorCode::credentials);
 }
 
-TEST(S3StoreCredentials, I04_AMetadataServerThatNeverAnswersIsGivenUpInSeconds) {
-  const CleanEnvironment clean;
-  ::unsetenv("AWS_EC2_METADATA_DISABLED");
-  const auto metadata = *HttpListener::start({}, [](const HttpRequest&) {
+// The address that every container has cannot be had in a test; the rest is as there.
+TEST(S3StoreCredentials, TheContainerIsAskedByAPathAlone) {
+  CleanEnvironment clean;
+  ContainerEndpoint container;
+  Fixture f({.access_key = "AKONE", .secret_key = "secret-one", .session_token = "token-one"});
+  container.set("AKONE", "secret-one", "token-one", std::chrono::hours(1));
+  EXPECT_EQ(S3Options().chain.container.relative_base, "http://169.254.170.2");
+  S3Options options = without_keys(f);
+  options.chain.container.relative_base = container.endpoint();
+  options.chain.container.relative_uri = "/v2/credentials/of-the-options?id=7";
+  f.open(options);
+  EXPECT_TRUE(f.store->list({}));
+  EXPECT_EQ(container.last().target, "/v2/credentials/of-the-options?id=7");
+  EXPECT_NE(f.log->text().find("provider=container credentials at /v2/credentials/of-the-options "), std::string::npos)
+      << f.log->text();
+  options.chain.container.relative_uri.clear();
+  clean.set("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "/v2/credentials/of-the-environment");
+  clean.set("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://127.0.0.1:1/never");
+  f.open(options);
+  EXPECT_TRUE(f.store->list({}));
+  EXPECT_EQ(container.last().target, "/v2/credentials/of-the-environment");
+  // What stands in it is a path, whatever it looks like.
+  clean.set("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "@127.0.0.1:1/role");
+  f.open(options);
+  EXPECT_TRUE(f.store->list({}));
+  EXPECT_EQ(container.last().target, "/@127.0.0.1:1/role");
+}
+
+// No keys elsewhere, and instance metadata whose long answer is delivered so. Far sooner than an hour or two minutes,
+// as the test's own time limit shows, the error lists what was tried.
+void expect_metadata_given_up(const millrace::testing::Delivery& delivery) {
+  CleanEnvironment clean;
+  clean.unset("AWS_EC2_METADATA_DISABLED");
+  const auto metadata = *HttpListener::start({}, [&](const HttpRequest&) {
     HttpAnswer answer;
-    answer.delivery.delay = std::chrono::hours(1);
+    answer.set_body(std::string(1'000, 't'));
+    answer.delivery = delivery;
     return answer;
   });
   Fixture f;
   S3Options options = without_keys(f);
   options.chain.instance.metadata_endpoint = metadata->endpoint();
   f.open(options);
+  const SteadyTime before = Clock::real().now();
   const auto listed = f.store->list({});
+  EXPECT_LT(Clock::real().now() - before, std::chrono::seconds(100));
   EXPECT_EQ(listed.error().code(), ErrorCode::credentials);
   EXPECT_NE(listed.error().message().find("instance metadata"), std::string::npos) << listed.error().message();
+  EXPECT_TRUE(f.server->requests().empty());
+}
+
+TEST(S3StoreCredentials, I04_AMetadataServerThatNeverAnswersIsGivenUpInSeconds) {
+  expect_metadata_given_up({.delay = std::chrono::hours(1)});
+}
+
+// The reset would come two minutes into a body that began well; nobody waits for it.
+TEST(S3StoreCredentials, I04_AMetadataServerThatResetsAfterMinutesIsGivenUpInSeconds) {
+  expect_metadata_given_up({.reset_after = 200, .pause_after = 100, .pause = std::chrono::minutes(2)});
+}
+
+TEST(S3StoreCredentials, I04_AMetadataServerThatResetsAtOnceIsGivenUp) {
+  expect_metadata_given_up({.reset_after = 100});
 }
 
 TEST(S3StoreCredentials, UnsignedRequestsCarryNoTraceOfKeys) {

@@ -21,6 +21,7 @@ using testing::ContainerEndpoint;
 using testing::FakeSts;
 using testing::Fixture;
 using ::testing::HasSubstr;
+using testing::InstanceMetadata;
 using ::testing::Not;
 using testing::without_keys;
 
@@ -33,6 +34,7 @@ class Profiles : public ::testing::Test {
   std::string with_profile(const std::string& name) {
     S3Options options = without_keys(f);
     options.chain.profile = name;
+    options.chain.instance.metadata_endpoint = metadata_endpoint;
     f.open(options);
     const auto listed = f.store->list({});
     const std::string said = listed ? "ok" : listed.error().describe();
@@ -43,6 +45,7 @@ class Profiles : public ::testing::Test {
   }
   [[nodiscard]] std::string log() const { return f.log->text(); }
   CleanEnvironment clean;
+  std::string metadata_endpoint;
   Fixture f{{.access_key = "AKGOOD", .secret_key = "good-secret", .session_token = "good-token"}};
 };
 
@@ -133,6 +136,27 @@ TEST_F(Profiles, ARoleIsTakenOnWithTheKeysThatItsSourceGives) {
   EXPECT_EQ(with_profile("env"), "ok");
   EXPECT_EQ(with_profile("web"), "ok");
   EXPECT_EQ(sts.form(2).at("WebIdentityToken"), "ey.profile");
+}
+
+TEST_F(Profiles, ARoleIsTakenOnWithTheKeysOfTheInstance) {
+  FakeSts sts({{"AKBASE", "base-secret"}}, {"AKGOOD", "good-secret", "good-token"});
+  clean.set("AWS_ENDPOINT_URL_STS", sts.endpoint());
+  const InstanceMetadata instance(200, R"({"Code":"Success","AccessKeyId":"AKBASE","SecretAccessKey":"base-secret",)"
+                                       R"("Token":"base-token","Expiration":"2099-01-01T00:00:00Z"})");
+  metadata_endpoint = instance.endpoint();
+  clean.file(".aws/config",
+             "[profile ec2]\nrole_arn = arn:aws:iam::1:role/i\ncredential_source = Ec2InstanceMetadata\n");
+  // An instance that may not be asked gives nothing, and nobody else is asked in its place.
+  EXPECT_THAT(with_profile("ec2"), HasSubstr("AWS_EC2_METADATA_DISABLED is set"));
+  EXPECT_TRUE(instance.seen().empty());
+  clean.unset("AWS_EC2_METADATA_DISABLED");
+  EXPECT_EQ(with_profile("ec2"), "ok");
+  EXPECT_EQ(instance.seen().size(), 3U) << "its token, its role, its keys";
+  EXPECT_EQ(sts.asked(), 1);
+  EXPECT_EQ(sts.form(0).at("RoleArn"), "arn:aws:iam::1:role/i");
+  EXPECT_EQ(sts.form(0).at("@"), "AKBASE us-east-1 sts");
+  EXPECT_THAT(log(), HasSubstr("provider=role arn:aws:iam::1:role/i taken on with the keys of instance metadata at " +
+                               instance.endpoint()));
 }
 
 // Plays the portal: one token, one role.

@@ -95,14 +95,13 @@ Handle container_by_options(const ContainerOptions& options, const Environment& 
   ecs.bootstrap = aws_network().bootstrap;
   ecs.auth_token_file_path = cursor(token_file);
   ecs.auth_token = cursor(token);
+  std::string whole = options.full_uri;
   if (!options.relative_uri.empty()) {
-    ecs.host = cursor("169.254.170.2");
-    ecs.path_and_query = cursor(options.relative_uri);
-    ecs.port = 80;
-    return owned(aws_credentials_provider_new_ecs(aws_library(), &ecs));
+    // With a slash between them nothing of the path can become part of the host.
+    whole = options.relative_base + (options.relative_uri.starts_with('/') ? "" : "/") + options.relative_uri;
   }
   aws_uri uri{};
-  const aws_byte_cursor full = cursor(options.full_uri);
+  const aws_byte_cursor full = cursor(whole);
   if (aws_uri_init_parse(&uri, aws_library(), &full) != AWS_OP_SUCCESS) return nullptr;
   ecs.host = *aws_uri_host_name(&uri);
   ecs.path_and_query = *aws_uri_path_and_query(&uri);
@@ -119,9 +118,11 @@ Handle container_by_options(const ContainerOptions& options, const Environment& 
 
 std::shared_ptr<CredentialSource> make_container_source(ContainerOptions options, const Environment& environment) {
   constexpr const char* kKind = "container credentials";
+  if (options.relative_uri.empty() && options.full_uri.empty()) {
+    options.relative_uri = environment("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
+  }
   const bool by_options = !options.relative_uri.empty() || !options.full_uri.empty();
-  std::string uri =
-      by_options ? options.relative_uri + options.full_uri : environment("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
+  std::string uri = options.relative_uri + options.full_uri;
   if (uri.empty()) uri = environment("AWS_CONTAINER_CREDENTIALS_FULL_URI");
   if (uri.empty()) {
     return std::make_shared<AwsProvider>(kKind, kKind, nullptr,

@@ -15,6 +15,7 @@ struct ContainerOptions {
   std::string relative_uri;
   std::string full_uri;
   std::string token_file;
+  std::string relative_base = "http://169.254.170.2";  ///< what relative_uri stands behind, in any container
 };
 /// What is empty comes from AWS_CONTAINER_CREDENTIALS_* and AWS_CONTAINER_AUTHORIZATION_TOKEN(_FILE).
 [[nodiscard]] std::shared_ptr<CredentialSource> make_container_source(ContainerOptions options,
