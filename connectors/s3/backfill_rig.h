@@ -3,8 +3,11 @@
 // commits, kills. For tests; one thread.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -81,6 +84,10 @@ class BackfillRig {
     return {};
   }
 
+  /// As a chain under on_error: fail: refuses a payload, and the lane sets its object aside. A lane that declines fails
+  /// the test.
+  std::function<bool(std::string_view payload)> refuse;
+
   /// One poll of one lane. True when the lane is exhausted.
   Result<bool> poll(std::size_t lane, Duration timeout = std::chrono::seconds(20)) {
     if (exhausted_[lane]) return true;
@@ -88,7 +95,8 @@ class BackfillRig {
     if (std::holds_alternative<Exhausted>(polled)) exhausted_[lane] = true;
     if (auto* batch = std::get_if<PayloadBatch>(&polled)) {
       ++batches;
-      for (std::size_t i = 0; i < batch->payloads.size(); ++i) {
+      const std::size_t delivered = set_aside_from(*lanes[lane], *batch);
+      for (std::size_t i = 0; i < delivered; ++i) {
         records.push_back({static_cast<std::uint32_t>(lane), batch->offset(i).value(), std::string(batch->payloads[i]),
                            batch->origin ? batch->origin->object : ""});
       }
@@ -178,6 +186,21 @@ class BackfillRig {
   }
 
  private:
+  /// How many payloads are delivered. As the engine does it: the ack of the others is let go at once.
+  std::size_t set_aside_from(SourceLane& lane, PayloadBatch& batch) {
+    if (!refuse) return batch.payloads.size();
+    for (std::size_t i = 0; i < batch.payloads.size(); ++i) {
+      if (!refuse(batch.payloads[i])) continue;
+      if (!lane.set_aside(batch.offset(i), Error::record(ErrorCode::malformed, "refused"))) {
+        ADD_FAILURE() << "the lane declines to set " << batch.payloads[i] << " aside";
+      }
+      if (i == 0) batch.ack.reset();
+      if (i > 0) AckRef rest = checkpointer_.issuer().split(batch.ack, batch.offset(i - 1));
+      return i;
+    }
+    return batch.payloads.size();
+  }
+
   Checkpointer checkpointer_;
   std::unique_ptr<BackfillSource> source_;
   std::vector<bool> exhausted_;

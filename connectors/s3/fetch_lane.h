@@ -58,6 +58,7 @@ struct FetchLane {
   [[nodiscard]] Taken taken_of(const ObjectRead& read) const;
   /// Nothing more of this object.
   void skip(std::uint64_t object);
+  [[nodiscard]] bool skips(const ObjectRead& read) const { return skipped && read.ordinal <= *skipped; }
   /// The read that is handed over next is done. Where the listing pins no version, the object's reads must at least be
   /// of one: the ETag of those before when this one came with another.
   [[nodiscard]] std::optional<std::string> other_version(const ObjectRead& read);

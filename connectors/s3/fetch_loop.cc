@@ -123,148 +123,6 @@ void FetchLoop::end_reads() {
   }
 }
 
-void FetchLoop::take_ended() {
-  {
-    const MutexLock lock(mutex_);
-    taken_.swap(ended_);
-  }
-  for (Ended& ended : taken_) {
-    ObjectRead& read = *ended.read;
-    in_flight_.fetch_sub(1);
-    bytes_in_flight_ -= read.length - read.received;
-    read.handle.reset();
-    if (read.overwritten) {
-      take_what_is_there(read, ended.outcome);
-      continue;
-    }
-    metrics_.bytes_read.add(ended.outcome.received);
-    read.received += ended.outcome.received;
-    // Bytes that are thrown away again and again bring nothing: only what no try had reached counts.
-    if (read.received > read.furthest) {
-      read.furthest = read.received;
-      read.tries.progress();
-    }
-    if (ended.outcome.info) {
-      succeed(read, *std::move(ended.outcome.info));
-      hand_over(*lanes_[read.lane]);
-    } else {
-      failed_.push_back(std::move(ended));
-    }
-  }
-  taken_.clear();
-}
-
-void FetchLoop::succeed(ObjectRead& read, ReadInfo info) {
-  read.info = std::move(info);
-  read.error = changed_between(object(read), name(read), read, taken_of(read));
-  read.state = read.error ? ObjectRead::State::failed : ObjectRead::State::done;
-  read.chunk.set_size(read.length);
-  latency_.record(clock_.now() - read.sent_at);
-  if (limit_ < most_in_flight_) ++limit_;
-  hold_until_ = SteadyTime::min();
-}
-
-void FetchLoop::fail_or_retry(ObjectRead& read, Error error) {
-  const SteadyTime now = clock_.now();
-  const std::optional<Duration> wait = stopping_.load() ? std::nullopt : read.tries.next(error, now);
-  if (!wait) {
-    if (error.code() == ErrorCode::precondition_failed && !stopping_.load()) {
-      return ask_what_is_there(read, std::move(error));
-    }
-    read.fail(read_failure(object(read), name(read), read, std::move(error), taken_of(read)));
-    return;
-  }
-  // Without a pin nothing proves that the rest would belong to what has been received; and where all has been received
-  // without success there is no rest to ask for.
-  if (!listed_pins(read) || read.received == read.length) read.received = 0;
-  if (store_is_away(error)) {
-    limit_ = std::max<std::size_t>(1, limit_ / 2);
-    hold_until_ = std::max(hold_until_, now + *wait);
-  }
-  metrics_.get_retries.add();
-  const std::uint64_t kind = std::uint64_t{1} << static_cast<unsigned>(error.code());
-  log_.log((warned_ & kind) == 0 ? LogLevel::warn : LogLevel::debug, "a read failed and is tried again",
-           {{"object", name(read)},
-            {"from_byte", fmt::format("{}", read.offset + read.received)},
-            {"in_ms", fmt::format("{}", wait->count() / 1000000)},
-            {"error", error.describe()}});
-  warned_ |= kind;
-  read.state = ObjectRead::State::waiting;
-  read.retry_at = now + *wait;
-  ++waiting_;
-}
-
-/// One byte of whatever the object is now, for the ETag to name: a read like the others, which nothing waits for and a
-/// stop ends.
-void FetchLoop::ask_what_is_there(ObjectRead& read, Error error) {
-  read.overwritten = std::move(error);
-  ReadRequest request;
-  request.key = object(read).key;
-  request.destination = {read.chunk.data(), 1};
-  send(read, std::move(request));
-}
-
-void FetchLoop::take_what_is_there(ObjectRead& read, const ReadOutcome& outcome) {
-  std::optional<ETag> now;
-  if (outcome.info) now = outcome.info->etag;
-  if (now && respell(read, *now)) return;
-  read.fail(read_failure(object(read), name(read), read, *std::exchange(read.overwritten, std::nullopt), taken_of(read),
-                         now));
-  hand_over(*lanes_[read.lane]);
-}
-
-/// Where the listing and the answers spell one ETag differently, the answers' spelling is what If-Match is held
-/// against: once for each read, and for all that follow.
-bool FetchLoop::respell(ObjectRead& read, const ETag& now) {
-  const std::string_view listed = object(read).etag;
-  if (read.respelled || !now.pins() || stopping_.load() || opaque_tag(now.value) != opaque_tag(listed)) return false;
-  if (in_form(listed, read.form) == now.value) return false;
-  tag_form_.store(form_of(now.value), memory_order_relaxed);
-  read.respelled = true;
-  read.overwritten.reset();
-  read.received = 0;  // the answer to the question lies in front of it
-  send(read);
-  return true;
-}
-
-/// Gives the lane what is complete and next in order.
-void FetchLoop::hand_over(FetchLane& lane) {
-  while (!lane.reads.empty() && !lane.failed) {
-    ObjectRead& read = *lane.reads.front();
-    const bool ended = read.state == ObjectRead::State::done || read.state == ObjectRead::State::failed;
-    if (!ended) return;
-    if (read.state == ObjectRead::State::done) {
-      if (const auto before = lane.other_version(read)) {
-        read.fail(another_version(name(read), read, *before, taken_of(read)));
-      }
-    }
-    Piece piece{.ordinal = read.ordinal, .offset = read.offset, .last = read.last, .charge = read.charge};
-    if (lane.skipped == read.ordinal) {
-      lane.feed->add_released(read.charge);
-    } else if (read.state == ObjectRead::State::done) {
-      piece.bytes = std::move(read.chunk);
-      if (read.offset == 0) piece.content_encoding = std::move(read.info.content_encoding);
-      lane.feed->put(std::move(piece));
-    } else if (options_.skip_archived && read.offset == 0 && read.error->code() == ErrorCode::not_supported) {
-      // The store's own word, and no other error: a listing tells nothing of a restored copy, nor of tiers that archive
-      // by themselves.
-      skip_object(lane, read);
-    } else {
-      piece.error = std::move(read.error);
-      lane.failed = true;
-      lane.feed->put(std::move(piece));
-    }
-    lane.reads.pop_front();
-  }
-}
-
-void FetchLoop::skip_object(FetchLane& lane, const ObjectRead& read) {
-  log_.warn("skipping an archived object that is not restored, as on_archived: skip asks; the manifest lists it",
-            {{"object", name(read)}, {"error", read.error->message()}});
-  lane.skip(read.ordinal);
-  lane.feed->put({.ordinal = read.ordinal, .last = true, .charge = read.charge, .skipped = true});
-}
-
 bool FetchLoop::start_due_retry() {
   if (waiting_ == 0 || in_flight_.load() >= limit_) return false;
   const SteadyTime now = clock_.now();
@@ -357,6 +215,16 @@ void FetchLoop::send(ObjectRead& read, ReadRequest request) {
   in_flight_.fetch_add(1);
   bytes_in_flight_ += read.length - read.received;
   read.handle = store_->start_read(std::move(request));
+}
+
+void FetchLoop::skip(std::uint64_t index, std::uint64_t ordinal) {
+  FetchLane& lane = *lanes_[index];
+  if (lane.at_once.load()) return lane.skip(ordinal);  // the place is the lane's own, and nothing is under way
+  {
+    const MutexLock lock(mutex_);
+    skips_.push_back({index, ordinal});
+  }
+  pump();
 }
 
 std::optional<Piece> FetchLoop::read_at_once(std::uint64_t index) {

@@ -45,7 +45,8 @@ class FetchLoop {
     std::size_t chunk_bytes = std::size_t{512} << 10U;
     std::size_t requests_in_flight = 64;
     bool skip_archived = false;
-    bool frozen = false;  ///< no object may change between runs, not even one that was not begun
+    bool quarantine = false;  ///< a faulty object ends its own reads, not its lane's
+    bool frozen = false;      ///< no object may change between runs, not even one that was not begun
     RetryPolicy retry;
     std::string url;                                       ///< what a key is put behind in messages: "s3://bucket/"
     Duration first_latency{0};                             ///< of the store, from the listing; zero: not known
@@ -72,6 +73,9 @@ class FetchLoop {
   /// For a lane whose feed is empty: its next piece, read there and then because it is in memory already. Nothing when
   /// the loop reads ahead for this lane: from the first piece on that is not, for good.
   [[nodiscard]] std::optional<Piece> read_at_once(std::uint64_t lane);
+  /// The lane takes no more of the object that it is reading: what is under way of it is dropped, and given back to the
+  /// budget. What is in the feed already is the lane's to release.
+  void skip(std::uint64_t lane, std::uint64_t ordinal);
 
   /// Size of one ranged read of a large object.
   [[nodiscard]] std::size_t read_bytes() const noexcept { return chunks_.read_bytes(); }
@@ -80,6 +84,10 @@ class FetchLoop {
   struct Ended {
     ObjectRead* read;
     ReadOutcome outcome;
+  };
+  struct Skip {
+    std::uint64_t lane;
+    std::uint64_t ordinal;
   };
 
   void run();
@@ -100,6 +108,7 @@ class FetchLoop {
   [[nodiscard]] bool respell(ObjectRead& read, const ETag& now);
   void hand_over(FetchLane& lane);
   void skip_object(FetchLane& lane, const ObjectRead& read);
+  void drop(FetchLane& lane, std::uint64_t ordinal);
 
   // Beginnings.
   bool start_due_retry();
@@ -116,6 +125,7 @@ class FetchLoop {
   [[nodiscard]] bool listed_pins(const ObjectRead& read) const { return ETag{std::string(object(read).etag)}.pins(); }
   [[nodiscard]] std::string name(const ObjectRead& read) const;
   [[nodiscard]] Taken taken_of(const ObjectRead& read) const {
+    if (options_.quarantine) return Taken::set_aside;
     return options_.frozen ? Taken::committed : lanes_[read.lane]->taken_of(read);
   }
 
@@ -132,13 +142,15 @@ class FetchLoop {
   Atomic<bool> stopping_{false};
   Mutex mutex_;
   std::vector<Ended> ended_ MILLRACE_GUARDED_BY(mutex_);
+  std::vector<Skip> skips_ MILLRACE_GUARDED_BY(mutex_);
   std::size_t callbacks_ MILLRACE_GUARDED_BY(mutex_) = 0;  // of the store, within this object
 
   // The baton's holder.
   Baton baton_;
   std::vector<std::unique_ptr<FetchLane>> lanes_;
-  std::vector<Ended> taken_;   // scratch
-  std::vector<Ended> failed_;  // for the loop's own thread
+  std::vector<Ended> taken_;    // scratch
+  std::vector<Skip> skipping_;  // scratch
+  std::vector<Ended> failed_;   // for the loop's own thread
   Atomic<std::size_t> in_flight_{0};
   Atomic<TagForm> tag_form_{TagForm::as_listed};  // read by a lane that reads for itself
   std::size_t bytes_in_flight_ = 0;

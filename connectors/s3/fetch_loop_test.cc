@@ -325,6 +325,57 @@ TEST_F(FetchLoopTest, AnErrorReachesTheLaneBehindWhatCameBefore) {
   EXPECT_NE(piece.error->message().find("s3://b/o0001"), std::string::npos);
 }
 
+// One object takes the whole budget and is skipped while of its eight reads one is done, one waits for its next try,
+// one is done out of order, and the others are under way: the next object gets all of it, and nothing of the first
+// comes.
+TEST_F(FetchLoopTest, INV7_WhatIsSkippedIsGivenBackAndNotReadAgain) {
+  list({8000, 8000});
+  loop();
+  store->wait_for(8);
+  store->answer(0);
+  EXPECT_EQ(next(0).offset, 0U);
+  store->answer(0, Error::retryable(ErrorCode::interrupted_transfer, "reset"));
+  wait_for_retries(1);
+  store->answer(0);
+  loop().skip(0, 0);
+  store->wait_for_cancel();
+  for (int i = 0; i < 5; ++i) store->answer(0, Error::fatal(ErrorCode::cancelled, "cancelled"));
+  store->wait_for(7);
+  loop().release(0, 1000);
+  store->wait_for(8);
+  clock.advance(std::chrono::hours(1));
+  for (const std::string& read : store->held()) EXPECT_TRUE(read.starts_with("o0001")) << read;
+  store->answer(0);
+  EXPECT_EQ(next(0).ordinal, 1U);
+}
+
+TEST_F(FetchLoopTest, AFaultyObjectEndsItsOwnReadsWhenItIsToBeSetAside) {
+  options.quarantine = true;
+  list({3000, 10, 10});
+  loop();
+  store->wait_for(5);
+  store->answer(0, Error::fatal(ErrorCode::not_found, "404"));
+  const Piece piece = next(0);
+  ASSERT_TRUE(piece.error);
+  EXPECT_NE(piece.error->message().find("--retry-quarantined"), std::string::npos) << piece.error->message();
+  store->wait_for_cancel();
+  loop().skip(0, 0);  // as the lane does; it is said already
+  for (int i = 0; i < 4; ++i) store->answer(0);
+  EXPECT_EQ(next(0).ordinal, 1U);
+  EXPECT_EQ(next(0).ordinal, 2U);
+}
+
+TEST_F(FetchLoopTest, ARefusalIsNoFaultOfTheObjectAndEndsTheLane) {
+  options.quarantine = true;
+  list({10, 10});
+  loop();
+  store->wait_for(2);
+  store->answer(1);
+  store->answer(0, Error::fatal(ErrorCode::permission_denied, "403"));
+  EXPECT_TRUE(next(0).error);
+  EXPECT_FALSE(loop().feed(0).take());
+}
+
 TEST_F(FetchLoopTest, StopCancelsAndWaitsUntilTheStoreHasLetGoOfTheMemory) {
   list({100'000});
   loop();

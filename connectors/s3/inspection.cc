@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "connectors/s3/as_quarantined.h"
 #include "connectors/s3/kept_listing.h"
 #include "connectors/s3/lister.h"
 #include "connectors/s3/manifest_file.h"
@@ -141,7 +142,10 @@ Result<void> report_drift(const ConfigSection& section, const BuildContext& cont
       difference.add(std::move(change));
       return written;
     };
-    MILLRACE_ASSIGN(const Listing part, part_of(*now, manifest->identity.shard));
+    MILLRACE_ASSIGN(Listing part, part_of(*now, manifest->identity.shard));
+    if (!manifest->quarantined.empty()) {
+      MILLRACE_ASSIGN(part, as_quarantined(part, manifest->quarantined));
+    }
     if (manifest->kept_listing.name.empty()) {
       MILLRACE_TRY(each_change(pack(Listing()), part, tell));
     } else {

@@ -53,6 +53,17 @@ Result<PollResult> S3Lane::poll(std::size_t max_records, Duration timeout) {
 }
 
 Result<PollResult> S3Lane::step(std::size_t max_records) {
+  if (!setup_.quarantine) return advance(max_records);
+  // The latest batch was delivered, and its frames are still there.
+  fold(lent_.from, std::exchange(lent_.count, 0));
+  if (leaving_) return leave_object();
+  auto result = advance(max_records);
+  if (result || !is_fault_of_object(result.error().code())) return result;
+  note_fault(ordinal_, index_ + discard_, result.error());
+  return leave_object();
+}
+
+Result<PollResult> S3Lane::advance(std::size_t max_records) {
   if (!reading_) {
     if (ordinal_ == objects_) return Exhausted{};
     MILLRACE_ASSIGN(PollResult begun, begin_object());
@@ -73,12 +84,18 @@ Result<PollResult> S3Lane::begin_object() {
   }
   auto piece = take_piece();
   if (!piece) return Idle{};
-  if (piece->error) return fail(*std::move(piece->error));
+  if (piece->error) {
+    setup_.fetch->release(id_.value(), piece->charge);
+    return fail(*std::move(piece->error));
+  }
   if (piece->skipped) {
     setup_.fetch->release(id_.value(), piece->charge);
     return skip_object();
   }
-  MILLRACE_TRY(start_reading(*piece));
+  if (auto started = start_reading(*piece); !started) {
+    setup_.fetch->release(id_.value(), piece->charge);
+    return fail(std::move(started).error());
+  }
   push(*std::move(piece));
   return Idle{};
 }
@@ -97,6 +114,7 @@ Result<void> S3Lane::start_reading(Piece& piece) {
   reader_.start(decompressor(codec_));
   reading_ = true;
   index_ = 0;
+  records_hash_.reset();
   counted_bytes_ = 0;
   return {};
 }
@@ -129,6 +147,7 @@ Result<PollResult> S3Lane::frame(std::size_t max_records) {
         const std::size_t drop = std::min<std::uint64_t>(discard_, frames_.size());
         discard_ -= drop;
         index_ += drop;
+        if (setup_.quarantine) fold(0, drop);
         if (drop < frames_.size()) return batch_of(drop);
         if (windows < kWindowsOfOnePoll) continue;
         feed_.nudge();
@@ -138,7 +157,10 @@ Result<PollResult> S3Lane::frame(std::size_t max_records) {
         release_piece();
         auto piece = take_piece();
         if (!piece) return Idle{};
-        if (piece->error) return fail(*std::move(piece->error));
+        if (piece->error) {
+          setup_.fetch->release(id_.value(), piece->charge);
+          return fail(*std::move(piece->error));
+        }
         push(*std::move(piece));
         continue;
       }
@@ -190,6 +212,7 @@ Result<PollResult> S3Lane::batch_of(std::size_t from) {
   batch.timestamp = object().last_modified;
   batch.origin = origin_;
   batch.readable_padding = kBytePadding;
+  lent_ = {from, count, index_};
   index_ += count;
   if (reader_.finished()) {
     const std::uint64_t ended = ordinal_;
@@ -212,8 +235,11 @@ PollResult S3Lane::completion_batch(std::uint64_t last) {
 }
 
 std::optional<Piece> S3Lane::take_piece() {
-  auto piece = feed_.take();
-  return piece ? std::move(piece) : setup_.fetch->read_at_once(id_.value());
+  while (auto piece = feed_.take()) {
+    if (piece->ordinal >= ordinal_) return piece;
+    setup_.fetch->release(id_.value(), piece->charge);  // of an object that was set aside
+  }
+  return setup_.fetch->read_at_once(id_.value());
 }
 
 /// Left out, and counted, and named in the manifest when the position is behind it (INV-6).
@@ -256,6 +282,7 @@ void S3Lane::finish_object() {
 void S3Lane::done_with(std::uint64_t first, std::uint64_t last) {
   const std::uint64_t count = last - first + 1;
   reading_ = false;
+  index_ = 0;
   ordinal_ = last + 1;
   progress_->objects_done.fetch_add(count, memory_order_relaxed);
   setup_.metrics.objects_completed.add(count);

@@ -16,6 +16,7 @@
 #include "connectors/s3/listing.h"
 #include "connectors/s3/metrics.h"
 #include "connectors/s3/offset.h"
+#include "connectors/s3/quarantine.h"
 #include "millrace/ack/ack_issuer.h"
 #include "millrace/codec/decompressor.h"
 #include "millrace/connectors/s3.h"
@@ -38,7 +39,9 @@ class S3Lane final : public SourceLane {
     ObjectCodec compression = ObjectCodec::auto_detect;
     FramerFactory framer = nullptr;
     FramerOptions framer_options;
-    bool receipt = false;  ///< note what was read of each object
+    bool receipt = false;     ///< note what was read of each object
+    bool quarantine = false;  ///< faulty objects are set aside, and the lane goes on behind them
+    std::shared_ptr<Atomic<std::uint64_t>> faults_told;  ///< kinds of faults that were said at warn; with `quarantine`
     DecompressorOptions decompressor_options;
     Origin origin;    ///< stream, topic and bucket; the rest is each object's
     std::string url;  ///< what a key is put behind in messages
@@ -53,9 +56,11 @@ class S3Lane final : public SourceLane {
   [[nodiscard]] PartitionId partition() const override { return PartitionId(setup_.first_partition + id_.value()); }
   [[nodiscard]] Result<PollResult> poll(std::size_t max_records, Duration timeout) override;
   bool set_waker(Waker waker) override;
+  [[nodiscard]] bool set_aside(Offset failed, const Error& error) override;
 
  private:
   Result<PollResult> step(std::size_t max_records);
+  Result<PollResult> advance(std::size_t max_records);
   Result<PollResult> begin_object();
   Result<PollResult> frame(std::size_t max_records);
   Result<PollResult> batch_of(std::size_t from);
@@ -76,6 +81,10 @@ class S3Lane final : public SourceLane {
     return setup_.listing->object_of_lane(id_.value(), setup_.lanes, ordinal_);
   }
   Decompressor* decompressor(Codec codec);
+  // Faulty objects, with `quarantine` only.
+  PollResult leave_object();
+  void note_fault(std::uint64_t ordinal, std::uint64_t records, const Error& error);
+  void fold(std::size_t from, std::size_t count);
 
   const LaneId id_;
   Setup setup_;
@@ -92,6 +101,13 @@ class S3Lane final : public SourceLane {
   Codec codec_ = Codec::none;
   std::size_t charge_ = 0;           // of the piece in the reader
   std::uint64_t counted_bytes_ = 0;  // decoded bytes of the object already in the metrics
+  bool leaving_ = false;             // the rest of the object is not delivered
+  RecordsHash records_hash_;         // of the object's records that were delivered, by earlier runs too
+  struct Lent {
+    std::size_t from = 0;  // in frames_
+    std::size_t count = 0;
+    std::uint64_t index = 0;  // of the first one
+  } lent_;                    // the latest batch, as long as it is not in the hash
   std::shared_ptr<const Origin> origin_;
   std::unique_ptr<Decompressor> decompressor_;  // of the latest compressed object, so that a lane pays for one codec
   Codec decompressor_codec_ = Codec::none;

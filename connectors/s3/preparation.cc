@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "connectors/s3/archived.h"
+#include "connectors/s3/as_quarantined.h"
 #include "connectors/s3/local_folder.h"
 
 namespace millrace::s3_source {
@@ -209,6 +210,11 @@ Result<Prepared> Preparation::deal(std::shared_ptr<const Listing> listing, std::
   std::optional<WholeListing> whole;
   if (parts_.settings->identity.shard) whole = lister_.whole();
   Prepared prepared;
+  if (manifest && !manifest->quarantined.empty()) {
+    if (whole) whole = as_quarantined(*whole, *listing, manifest->quarantined);
+    MILLRACE_ASSIGN(Listing then, as_quarantined(*listing, manifest->quarantined));
+    listing = std::make_shared<const Listing>(std::move(then));
+  }
   if (manifest) {
     auto resume = validate(*manifest, parts_.settings->identity, given.lanes, given.frozen, listing, whole);
     if (!resume) {
@@ -251,6 +257,7 @@ Result<Prepared> Preparation::deal(std::shared_ptr<const Listing> listing, std::
                                                      .chunk_bytes = given.chunk_bytes.bytes,
                                                      .requests_in_flight = given.requests_in_flight,
                                                      .skip_archived = given.on_archived == OnArchived::skip,
+                                                     .quarantine = given.on_object_error == OnObjectError::quarantine,
                                                      .frozen = given.frozen == Frozen::strict,
                                                      .retry = parts_.settings->retry,
                                                      .url = parts_.url_base,

@@ -7,6 +7,8 @@
 #include <tuple>
 #include <utility>
 
+#include "millrace/base/printable.h"
+
 namespace millrace::s3_source {
 namespace {
 
@@ -49,6 +51,15 @@ bool is_fault_of_object(ErrorCode code) noexcept {
     default:
       return false;
   }
+}
+
+std::string reason_of(const Error& error) {
+  std::string reason = printable(error.message());
+  std::size_t end = std::min(reason.size(), kReasonLimit);
+  const auto inside_character = [&] { return end < reason.size() && (reason[end] & '\xC0') == '\x80'; };
+  while (end > 0 && inside_character()) --end;
+  reason.resize(end);
+  return reason;
 }
 
 void RecordsHash::fold(std::string_view record) noexcept {

@@ -20,6 +20,10 @@ inline constexpr std::size_t kMostQuarantined = 10'000;
 /// Bytes of a reason that are kept.
 inline constexpr std::size_t kReasonLimit = 512;
 
+/// An object that was resumed, whose committed records could not all be counted off: only the same ETag proves that a
+/// mended one is the same.
+inline constexpr std::uint64_t kHashUnknown = 0;
+
 /// How far a retry of one object is.
 struct RetryProgress {
   std::string etag;           ///< of the version that it reads
@@ -34,7 +38,7 @@ struct QuarantinedObject {
   std::string etag;  ///< as listed, with its size
   std::uint64_t size = 0;
   std::uint64_t records = 0;       ///< delivered: the index of the first record that is not
-  std::uint64_t records_hash = 0;  ///< RecordsHash over them
+  std::uint64_t records_hash = 0;  ///< RecordsHash over them; kHashUnknown when they could not be read again
   std::uint64_t byte = 0;          ///< stored bytes read when the fault was met
   std::string code;                ///< of the error: to_string(ErrorCode)
   std::string reason;              ///< its words, for people; at most kReasonLimit
@@ -53,6 +57,9 @@ void set_aside(Quarantine& quarantine, QuarantinedObject object);
 
 /// True for errors that are the object's own fault; the others end the run whatever was asked for.
 [[nodiscard]] bool is_fault_of_object(ErrorCode code) noexcept;
+
+/// The words of `error`, without what could harm a terminal, cut to kReasonLimit.
+[[nodiscard]] std::string reason_of(const Error& error);
 
 /// Rolling hash of records: h = XXH3_64(record, seed = h), from 0.
 class RecordsHash {

@@ -14,6 +14,8 @@ namespace {
 
 constexpr std::string_view kStartOver = "start over with --reset and an emptied output, since what was written stays";
 
+constexpr std::string_view kRetry = "`millrace run FILE --retry-quarantined` reads what stands there then";
+
 /// Another version lies where this one was listed. Whatever lies behind the lane's position may have changed.
 std::string after_overwrite(Taken taken) {
   switch (taken) {
@@ -24,6 +26,8 @@ std::string after_overwrite(Taken taken) {
           "Run again: as long as no record of it is committed, the new version is read; otherwise put the old one back "
           "or {}",
           kStartOver);
+    case Taken::set_aside:
+      return std::string(kRetry);
     case Taken::committed:
       break;
   }
@@ -32,6 +36,7 @@ std::string after_overwrite(Taken taken) {
 
 /// The objects behind a missing one are dealt to other lanes, so all lanes' positions count.
 std::string after_deletion(Taken taken) {
+  if (taken == Taken::set_aside) return fmt::format("Put it back; {}", kRetry);
   if (taken == Taken::committed) return fmt::format("Put it back, or {}", kStartOver);
   return fmt::format(
       "Put it back, or run again without it: that goes on where it lies behind every committed position; otherwise {}",

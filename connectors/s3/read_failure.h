@@ -17,6 +17,7 @@ enum class Taken {
   nothing,    ///< another run may read whatever is there then
   something,  ///< records of it are on their way, committed or not
   committed,  ///< some were committed before, or no change at all is allowed (frozen: strict)
+  set_aside,  ///< whatever it has taken: a faulty object is set aside, and read again when a person says so
 };
 
 /// `error` ended the read of `listed` for good. Objects that are gone or overwritten become drift, with the old ETag

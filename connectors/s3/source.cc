@@ -148,6 +148,8 @@ Result<SourceEvent> BackfillSource::begin(Prepared prepared) {
   setup.decompressor_options.zstd_window_log_max = static_cast<int>(settings_.given.zstd_window_log_max);
   setup.decompressor_options.xz_memory_limit = settings_.given.xz_memory_limit.bytes;
   setup.receipt = settings_.receipt;
+  setup.quarantine = settings_.given.on_object_error == OnObjectError::quarantine;
+  setup.faults_told = std::make_shared<Atomic<std::uint64_t>>(0);
   setup.origin.stream = context_.pipeline;
   setup.origin.topic = settings_.name;
   setup.origin.bucket = settings_.url.bucket;

@@ -2,9 +2,11 @@
 # What the S3 source is made of.
 list(APPEND S3_SOURCES
   archived.cc
+  as_quarantined.cc
   base64.cc
   codec_choice.cc
   etag_form.cc
+  fetch_ends.cc
   fetch_lane.cc
   fetch_loop.cc
   identity.cc
@@ -13,6 +15,7 @@ list(APPEND S3_SOURCES
   json_fields_adapter.cc
   key_filter.cc
   lane.cc
+  lane_quarantine.cc
   lane_trail.cc
   lister.cc
   listing.cc
@@ -74,3 +77,5 @@ millrace_test(s3_source_pipeline_test SOURCES source_outage_test.cc source_pipel
   DEPENDS s3 chain pipeline decode encode testing store_memory store_faulty LINK fmt::fmt LABELS unit journey TIMEOUT 300)
 millrace_test(s3_receipt_test SOURCES receipt_book_test.cc receipt_file_test.cc receipt_test.cc verification_test.cc
   DEPENDS s3 store_memory LINK rapidcheck fmt::fmt LABELS unit property)
+millrace_test(s3_quarantine_test SOURCES as_quarantined_test.cc source_quarantine_property_test.cc source_quarantine_test.cc
+  DEPENDS s3 record checkpoint store_memory store_faulty LINK rapidcheck PkgConfig::xxhash fmt::fmt LABELS unit property TIMEOUT 300)
