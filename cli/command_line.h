@@ -46,6 +46,12 @@ struct StatusArguments {
   bool drift = false;
 };
 
+struct PlanArguments {
+  InputArguments input;
+  bool json = false;
+  bool sniff = false;
+};
+
 struct VerifyArguments {
   InputArguments input;
   bool json = false;
@@ -66,8 +72,8 @@ struct UsageError {
   std::string text;
 };
 
-using CommandLine = std::variant<RunArguments, ValidateArguments, StatusArguments, VerifyArguments, DescribeArguments,
-                                 ShowText, UsageError>;
+using CommandLine = std::variant<RunArguments, ValidateArguments, PlanArguments, StatusArguments, VerifyArguments,
+                                 DescribeArguments, ShowText, UsageError>;
 
 /// `arguments` without the program's name.
 [[nodiscard]] CommandLine parse_command_line(const std::vector<std::string>& arguments);

@@ -75,6 +75,7 @@ struct Words {
   std::string progress = "auto";
   std::string log_format;
   std::string log_level;
+  std::string plan_format = "text";
   std::string status_format = "text";
   std::string verify_format = "text";
   std::string describe_format = "text";
@@ -174,6 +175,7 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments) {
 
   RunArguments run;
   ValidateArguments validate;
+  PlanArguments plan;
   StatusArguments status;
   VerifyArguments verify;
   DescribeArguments describe;
@@ -184,6 +186,11 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments) {
     return command;
   };
   add_run(*add_command("run"), run, words);
+  CLI::App* plan_app = add_command("plan");
+  add_input(*plan_app, plan.input);
+  plan_app->add_flag("--sniff", plan.sniff, "Read the first bytes of a few objects, to tell what they hold")
+      ->group("Input");
+  choice(*plan_app, "--format", words.plan_format, {"text", "json"}, "How it is printed")->group("Output");
   add_command("validate")
       ->add_option("FILE", validate.files, "Pipeline files")
       ->type_name("")
@@ -242,6 +249,11 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments) {
     return run;
   }
   if (command == "validate") return validate;
+  if (command == "plan") {
+    if (std::string problem = input_problem(plan.input); !problem.empty()) return usage(command, problem);
+    plan.json = words.plan_format == "json";
+    return plan;
+  }
   if (command == "status") {
     if (std::string problem = input_problem(status.input); !problem.empty()) return usage(command, problem);
     status.json = words.status_format == "json";

@@ -24,6 +24,19 @@ std::string shown(std::vector<std::string> arguments) {
   return text != nullptr ? text->text : "";
 }
 
+TEST(CommandLine, PlanTakesWhatStatusTakesAndSniffs) {
+  const CommandLine line = parse_command_line({"plan", "p.yaml", "--set", "a=1", "--sniff", "--format", "json"});
+  const auto* plan = std::get_if<PlanArguments>(&line);
+  ASSERT_NE(plan, nullptr) << usage_error({"plan", "p.yaml"});
+  EXPECT_EQ(plan->input.file, "p.yaml");
+  EXPECT_EQ(plan->input.set, std::vector<std::string>{"a=1"});
+  EXPECT_TRUE(plan->sniff && plan->json);
+  const CommandLine plain = parse_command_line({"plan", "--from", "file:///a/", "--to", "-"});
+  ASSERT_NE(std::get_if<PlanArguments>(&plain), nullptr);
+  EXPECT_FALSE(std::get<PlanArguments>(plain).sniff || std::get<PlanArguments>(plain).json);
+  EXPECT_NE(usage_error({"plan"}).find("name a pipeline FILE"), std::string::npos);
+}
+
 TEST(CommandLine, RunOfAFileWithEveryOption) {
   const CommandLine line = parse_command_line({"run", "p.yaml", "--set", "a.b=1", "--set", "c=-2", "--progress", "json",
                                                "--log-format", "json", "--log-level", "debug", "--reset", "--yes",
@@ -155,7 +168,7 @@ TEST_P(HelpOf, SaysWhatItIsForAndItsExamplesAreUnderstood) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Commands, HelpOf,
-                         testing::Values("millrace", "run", "validate", "status", "verify", "describe"));
+                         testing::Values("millrace", "run", "plan", "validate", "status", "verify", "describe"));
 
 TEST(Help, RunGroupsItsOptions) {
   const std::string help = shown({"run", "--help"});

@@ -106,6 +106,7 @@ int run_program(int count, const char* const* arguments, const Registry& registr
   if (const auto* command = std::get_if<ValidateArguments>(&line)) return validate(*command, registry);
   if (const auto* command = std::get_if<StatusArguments>(&line)) return status(*command, registry);
   if (const auto* command = std::get_if<VerifyArguments>(&line)) return verify(*command, registry);
+  if (const auto* command = std::get_if<PlanArguments>(&line)) return plan(*command, registry);
   return describe(std::get<DescribeArguments>(line), registry);
 }
 

@@ -22,6 +22,12 @@ const HelpText& help_of(std::string_view command) {
          "millrace run --from s3://my-bucket/exports/ --to file:///data/exports/ --set source.s3.lanes=8",
          "millrace run --from file:///data/in/ --to - --print-config"},
         "\nSIGINT or SIGTERM: writes and commits what is under way, then ends with 3; a second one ends at once.\n"}},
+      {"plan",
+       {"Prints what a run would decide before it moves a byte; reads no object, writes nothing.",
+        {"millrace plan FILE [OPTIONS]", "millrace plan --from URL --to URL [--set PATH=VALUE]... [OPTIONS]"},
+        {"millrace plan pipeline.yaml", "millrace plan pipeline.yaml --sniff --format json"},
+        "\nObjects, bytes, codecs, how the lanes are dealt, requests, the most memory, rights, and where a run would\n"
+        "begin. Exit code 1 when a run would fail.\n"}},
       {"validate",
        {"Checks pipeline files and tells every problem with its place; opens nothing.",
         {"millrace validate FILE..."},

@@ -59,7 +59,7 @@ TEST_F(Program, VersionAndHelp) {
   EXPECT_EQ(version.code, 0);
   EXPECT_EQ(version.out, "millrace " MILLRACE_VERSION "\n");
   EXPECT_EQ(version.err, "");
-  for (const char* command : {"run", "validate", "status", "verify", "describe"}) {
+  for (const char* command : {"run", "plan", "validate", "status", "verify", "describe"}) {
     const Ended help = millrace({command, "--help"});
     EXPECT_EQ(help.code, 0) << command;
     EXPECT_THAT(help.out, HasSubstr("\nUsage:\n"));

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "cli/figures.h"
+#include "millrace/base/figures.h"
 
 namespace millrace::cli {
 namespace {

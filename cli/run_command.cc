@@ -4,16 +4,15 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
 #include <memory>
 #include <string>
-#include <system_error>
 
 #include "cli/commands.h"
 #include "cli/connector_pairs.h"
 #include "cli/from_to.h"
 #include "cli/pipeline_config.h"
 #include "cli/progress.h"
+#include "cli/scratch_manifest.h"
 #include "cli/stop_signals.h"
 #include "cli/summary.h"
 #include "cli/terminal.h"
@@ -72,21 +71,6 @@ Result<void> confirm_reset(const RunArguments& arguments, const PipelineConfig& 
   if (yes) return {};
   return fail(Error::fatal(ErrorCode::usage, "not reset; nothing was done"));
 }
-
-/// A manifest of this process alone, gone with it.
-class ScratchManifest {
- public:
-  explicit ScratchManifest(std::string path) : path_(std::move(path)) {}
-  ~ScratchManifest() {
-    std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove_all(std::filesystem::path(path_).parent_path(), ignored);
-  }
-  ScratchManifest(const ScratchManifest&) = delete;
-  ScratchManifest& operator=(const ScratchManifest&) = delete;
-
- private:
-  const std::string path_;
-};
 
 RunReport failed(Error error) {
   RunReport report;

@@ -34,7 +34,7 @@ seconds before their end. Keys that the server refuses as expired or unknown are
 
 ## Rights
 
-No more than these, for what is used:
+No more than these, for what is used (`millrace plan FILE` prints those of one file):
 
 | Used | Needs | On |
 |---|---|---|
@@ -42,6 +42,8 @@ No more than these, for what is used:
 | | `s3:GetObject` | the objects below the prefix |
 | `source.s3.checkpoint.url` | `s3:GetObject`, `s3:PutObject` | the manifest, and `NAME.listing.zst` beside it |
 | | `s3:ListBucket` | its bucket: without it S3 answers 403, not 404, for a manifest that is not there yet |
+| `receipt.url` | `s3:GetObject`, `s3:PutObject` | the receipt, and its parts, `NAME.receipt-*` beside the manifest |
+| | `s3:DeleteObject` | those parts; without it they stay there |
 | `sink.s3.url` | `s3:PutObject` | the objects below the prefix |
 | `if_exists: verify`, or a store without create-only puts | `s3:GetObject` | the same, to compare what lies there |
 | `probe` | `s3:PutObject` | `PREFIX/.millrace-probe`, or `probe_key` |

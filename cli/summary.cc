@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "cli/figures.h"
 #include "cli/terminal.h"
+#include "millrace/base/figures.h"
 
 namespace millrace::cli {
 namespace {

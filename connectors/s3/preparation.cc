@@ -157,6 +157,7 @@ Result<Listing> Preparation::list() {
   parts_.log.info("listing", {{"url", settings.url.to_string()}, {"at", std::string(at)}});
   MILLRACE_ASSIGN(Listing listing, lister_.run());
   MILLRACE_TRY(look_over(listing));
+  MILLRACE_TRY(ask_archived(listing));
   return listing;
 }
 
@@ -198,11 +199,14 @@ Result<void> Preparation::look_over(const Listing& listing) {
         "folder alone is meant",
         {{"url", url}, {"also", siblings}});
   }
-  if (counts.archived > 0 && given.on_archived == OnArchived::fail) {
-    MILLRACE_TRY(check_archived(*parts_.store, listing, parts_.url_base, parts_.settings->retry,
-                                given.requests_in_flight, *parts_.clock, *parts_.random, *parts_.stop));
-  }
   return {};
+}
+
+Result<void> Preparation::ask_archived(const Listing& listing) {
+  const S3SourceOptions& given = parts_.settings->given;
+  if (listing.counts().archived == 0 || given.on_archived != OnArchived::fail) return {};
+  return check_archived(*parts_.store, listing, parts_.url_base, parts_.settings->retry, given.requests_in_flight,
+                        *parts_.clock, *parts_.random, *parts_.stop);
 }
 
 Result<Prepared> Preparation::deal(std::shared_ptr<const Listing> listing, std::optional<Manifest> manifest) {

@@ -30,6 +30,15 @@ struct Prepared {
   bool nothing_left = false;            ///< every object was; the manifest is left as it is
 };
 
+/// What a run would begin with.
+struct Preview {
+  std::shared_ptr<const Listing> listing;
+  std::optional<WholeListing> whole;       ///< with a shard
+  std::uint64_t pages = 0;                 ///< of the listing
+  std::optional<Manifest> manifest;        ///< as it lies there, whoever keeps it
+  Result<Prepared> prepared = Prepared();  ///< or why a run would fail
+};
+
 class Preparation {
  public:
   struct Parts {
@@ -51,6 +60,11 @@ class Preparation {
   Preparation(const Preparation&) = delete;
   Preparation& operator=(const Preparation&) = delete;
 
+  /// In place of start(), on the caller's thread: what a run would find and decide. Reads listing, manifest and what
+  /// lies beside it; claims and writes nothing, and reads no object but, with `ask_archived`, the first byte of those
+  /// in an archive class. Fails when the listing cannot be had.
+  [[nodiscard]] Result<Preview> preview(bool ask_archived);
+
   void start();
   /// The result, once; nothing while it goes on. With it the manifest is the caller's to release.
   [[nodiscard]] std::optional<Result<Prepared>> take();
@@ -64,6 +78,7 @@ class Preparation {
   Result<Prepared> run();
   Result<Listing> list();
   Result<void> look_over(const Listing& listing);
+  Result<void> ask_archived(const Listing& listing);
   Result<Prepared> deal(std::shared_ptr<const Listing> listing, std::optional<Manifest> manifest);
   Result<void> go_on_with_receipt(Prepared& prepared);
   Result<ListingDifference> changes_of(const Manifest& manifest, const Listing& listing);

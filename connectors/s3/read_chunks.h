@@ -20,6 +20,10 @@ class ReadChunks {
 
   /// Size of one ranged read of a large object.
   [[nodiscard]] std::size_t read_bytes() const noexcept { return read_bytes_; }
+  /// How many reads an object of `size` bytes takes: each of read_bytes(), and one of what is left.
+  [[nodiscard]] std::uint64_t reads_of(std::uint64_t size) const noexcept {
+    return size / read_bytes_ + static_cast<std::uint64_t>(size % read_bytes_ != 0);
+  }
   /// What a read takes of the budget: a whole chunk, or for a small object what it is.
   [[nodiscard]] std::size_t charge_of(std::size_t length) const noexcept;
   /// Large reads share recycled chunks; a small object takes what it needs and no more.

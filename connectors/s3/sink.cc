@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "connectors/s3/rights.h"
 #include "connectors/s3/sink_probe.h"
 #include "connectors/s3/upload.h"
 #include "connectors/s3/writer.h"
@@ -91,7 +92,12 @@ SinkKind S3Sink::kind() {
             MILLRACE_TRY(schema().parse(section));
             return {};
           },
-          [](const ConfigSection& section, const BuildContext& context) { return make(section, context); }};
+          [](const ConfigSection& section, const BuildContext& context) { return make(section, context); },
+          [](const ConfigSection& section) -> Result<std::vector<NeededRight>> {
+            MILLRACE_ASSIGN(const S3SinkOptions options, schema().parse(section));
+            MILLRACE_ASSIGN(const auto checked, s3_sink::check(options, section));
+            return s3_sink::rights_of(checked);
+          }};
 }
 
 Result<void> S3Sink::check_not_feeding(const S3SourceOptions& source, const S3SinkOptions& sink) {

@@ -7,19 +7,16 @@
 
 #include "connectors/s3/inspection.h"
 #include "connectors/s3/lane.h"
+#include "connectors/s3/planner.h"
 #include "connectors/s3/process.h"
 #include "connectors/s3/status.h"
 #include "millrace/base/printable.h"
 
 namespace millrace::s3_source {
-namespace {
 
-/// What a key is put behind so that people can find the object.
 std::string base_of(const StoreUrl& url) {
   return url.scheme == "file" ? "file:///" : fmt::format("{}://{}/", url.scheme, url.bucket);
 }
-
-}  // namespace
 
 BackfillSource::BackfillSource(Settings settings, StartFlags flags, StoreOpener open)
     : settings_(std::move(settings)), flags_(flags), open_(std::move(open)), url_base_(base_of(settings_.url)) {}
@@ -319,6 +316,7 @@ SourceKind S3Source::kind() {
   kind.status = s3_source::read_status;
   kind.drift = s3_source::report_drift;
   kind.verify = s3_source::verify;
+  kind.plan = s3_source::plan;
   return kind;
 }
 

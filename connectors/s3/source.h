@@ -24,6 +24,9 @@ namespace millrace::s3_source {
 using StoreOpener =
     std::function<Result<std::shared_ptr<ObjectStore>>(const StoreUrl&, const StoreOptions&, const StoreContext&)>;
 
+/// What a key is put behind so that people can find the object: "s3://bucket/".
+[[nodiscard]] std::string base_of(const StoreUrl& url);
+
 /// Words of the command line.
 struct StartFlags {
   bool reset = false;

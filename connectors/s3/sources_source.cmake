@@ -30,7 +30,13 @@ list(APPEND S3_SOURCES
   options.cc
   packed_listing.cc
   page_trail.cc
+  plan.cc
+  plan_json.cc
+  plan_memory.cc
+  plan_text.cc
+  planner.cc
   preparation.cc
+  preview.cc
   process.cc
   quarantine.cc
   read_chunks.cc
@@ -39,7 +45,9 @@ list(APPEND S3_SOURCES
   receipt_book.cc
   receipt_file.cc
   receipt_json.cc
+  rights.cc
   rolling_hash.cc
+  sample.cc
   shard.cc
   source.cc
   source_commit.cc
@@ -52,7 +60,7 @@ list(APPEND S3_SOURCES
 list(APPEND S3_DEPENDS base ack metrics config store store_open codec framing formats)
 
 millrace_test(s3_source_parts_test
-  SOURCES base64_test.cc baton_test.cc codec_choice_test.cc fetch_loop_test.cc key_filter_test.cc manifest_test.cc object_limits_test.cc offset_test.cc options_test.cc quarantine_test.cc retry_policy_test.cc rolling_hash_test.cc status_test.cc
+  SOURCES base64_test.cc baton_test.cc codec_choice_test.cc fetch_loop_test.cc key_filter_test.cc manifest_test.cc object_limits_test.cc offset_test.cc options_test.cc plan_test.cc quarantine_test.cc retry_policy_test.cc rolling_hash_test.cc status_test.cc
   DEPENDS s3 testing LINK rapidcheck PkgConfig::xxhash fmt::fmt LABELS unit property)
 if(MILLRACE_BUILD_TESTS)
   target_compile_definitions(s3_source_parts_test PRIVATE MILLRACE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
@@ -79,3 +87,5 @@ millrace_test(s3_receipt_test SOURCES receipt_book_test.cc receipt_file_test.cc 
   DEPENDS s3 store_memory LINK rapidcheck fmt::fmt LABELS unit property)
 millrace_test(s3_quarantine_test SOURCES as_quarantined_test.cc source_quarantine_property_test.cc source_quarantine_test.cc
   DEPENDS s3 record checkpoint store_memory store_faulty LINK rapidcheck PkgConfig::xxhash fmt::fmt LABELS unit property TIMEOUT 300)
+millrace_test(s3_plan_test SOURCES planner_test.cc
+  DEPENDS s3 record checkpoint store_memory store_faulty LINK fmt::fmt LABELS unit)

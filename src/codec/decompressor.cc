@@ -26,6 +26,25 @@ std::string_view to_string(Codec codec) noexcept {
   return "unknown";
 }
 
+std::uint64_t decompressor_memory(Codec codec, const DecompressorOptions& options) noexcept {
+  constexpr std::uint64_t kKi = 1U << 10U;
+  switch (codec) {
+    case Codec::none:
+      return 0;
+    case Codec::gzip:
+      return 128 * kKi;
+    case Codec::zstd:  // the window, and what ZSTD_estimateDStreamSize adds to it: tables and two blocks
+      return (std::uint64_t{1} << static_cast<unsigned>(options.zstd_window_log_max)) + 1024 * kKi;
+    case Codec::bz2:
+      return 3800 * kKi;
+    case Codec::xz:
+      return options.xz_memory_limit;
+    case Codec::lz4:
+      return 8400 * kKi;
+  }
+  return 0;
+}
+
 std::unique_ptr<Decompressor> make_decompressor(Codec codec, const DecompressorOptions& options) {
   MILLRACE_CHECK(codec != Codec::none, "plain bytes need no decompressor");
   if (codec == Codec::gzip) return std::make_unique<codec::GzipDecompressor>();

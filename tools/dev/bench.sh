@@ -2,6 +2,7 @@
 # shellcheck shell=bash
 # ./dev bench: the programs of bench/, built as users get Millrace. Sourced by ./dev.
 # Each measures both sides of its ratios in the same run and prints them; docs/PERFORMANCE.md keeps the table.
+# --rss: the most memory of a run against the bound of its plan (bench/rss.py).
 # --peers: whole jobs against the engines one would pick instead (bench/peers.py, which says what it needs).
 
 dev_bench() {
@@ -16,6 +17,11 @@ dev_bench() {
   if [ "${1:-}" = --peers ]; then
     shift
     bench/peers.py --job build/bench/bin/backfill_job "$@"
+    return
+  fi
+  if [ "${1:-}" = --rss ]; then
+    shift
+    bench/rss.py --program build/bench/bin/millrace "$@"
     return
   fi
   if [ $# -gt 0 ]; then

@@ -48,6 +48,8 @@ struct DecompressorOptions {
   int zstd_window_log_max = 27;  ///< 10 to 31; a frame that needs more is refused, naming the option
   std::uint64_t xz_memory_limit = std::uint64_t{128} << 20U;  ///< bytes; a stream that needs more is refused likewise
 };
+/// Bytes that one decompressor of `codec` holds at most; 0 for none.
+[[nodiscard]] std::uint64_t decompressor_memory(Codec codec, const DecompressorOptions& options) noexcept;
 /// `codec` is not none, and built.
 [[nodiscard]] std::unique_ptr<Decompressor> make_decompressor(Codec codec, const DecompressorOptions& options);
 

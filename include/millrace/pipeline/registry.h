@@ -13,6 +13,7 @@
 #include "millrace/base/log.h"
 #include "millrace/base/result.h"
 #include "millrace/config/schema.h"
+#include "millrace/pipeline/plan.h"
 #include "millrace/sink/sink.h"
 #include "millrace/source/source.h"
 
@@ -38,7 +39,7 @@ struct BuildContext {
   ReceiptRequest receipt;      ///< of the source, where it gives one
 };
 
-/// What `millrace verify` has found.
+/// What `millrace verify` or `millrace plan` has found.
 struct Verdict {
   bool ok = false;
   std::string text;
@@ -65,12 +66,17 @@ struct SourceKind {
       drift;
   /// For `millrace verify`: compares what there is now with the receipt. Null: the source gives none.
   std::function<Result<Verdict>(const ConfigSection&, const BuildContext&, bool json)> verify;
+  /// For `millrace plan`: everything that a run would decide before it moves a byte; claims, writes and locks nothing.
+  /// Not ok when a run would fail. Null: the source cannot tell.
+  std::function<Result<Verdict>(const ConfigSection&, const BuildContext&, const PlanRequest&)> plan;
 };
 struct SinkKind {
   std::string name;
   ComponentDescription description;
   std::function<Result<void>(const ConfigSection&)> validate;
   std::function<Result<std::unique_ptr<Sink>>(const ConfigSection&, const BuildContext&)> make;
+  /// What a run with a valid section needs to be allowed to do. Null: nothing that could be refused.
+  std::function<Result<std::vector<NeededRight>>(const ConfigSection&)> rights = nullptr;
 };
 
 class Registry {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/figures.h"
+#include "millrace/base/figures.h"
 
 #include <fmt/format.h>
 
 #include <array>
 
-namespace millrace::cli {
+namespace millrace {
 
 std::string count_text(std::uint64_t count) {
   std::string digits = std::to_string(count);
@@ -36,4 +36,4 @@ std::string of_these(std::uint64_t count, const std::string& noun) {
   return fmt::format("{} {}{}", count_text(count), noun, count == 1 ? "" : "s");
 }
 
-}  // namespace millrace::cli
+}  // namespace millrace

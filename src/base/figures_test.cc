@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/figures.h"
+#include "millrace/base/figures.h"
 
 #include <gtest/gtest.h>
 
-namespace millrace::cli {
+namespace millrace {
 namespace {
 
 TEST(Figures, Counts) {
@@ -34,4 +34,4 @@ TEST(Figures, Times) {
 }
 
 }  // namespace
-}  // namespace millrace::cli
+}  // namespace millrace

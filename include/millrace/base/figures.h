@@ -7,7 +7,7 @@
 
 #include "millrace/base/time.h"
 
-namespace millrace::cli {
+namespace millrace {
 
 /// "12,345,678".
 [[nodiscard]] std::string count_text(std::uint64_t count);
@@ -18,4 +18,4 @@ namespace millrace::cli {
 /// "1 object", "2 objects".
 [[nodiscard]] std::string of_these(std::uint64_t count, const std::string& noun);
 
-}  // namespace millrace::cli
+}  // namespace millrace

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "connectors/s3/plan_memory.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include "connectors/s3/codec_choice.h"
+#include "millrace/base/bytes.h"
+#include "millrace/base/figures.h"
+#include "millrace/framing/frame_reader.h"
+
+namespace millrace::s3_source {
+namespace {
+
+// Of a key above its own length (listing_memory_test holds the listing to it).
+constexpr std::uint64_t kListedKey = 100;
+// Of an object in the packed listing beside its strings: two lengths, size and time.
+constexpr std::uint64_t kPackedObject = 24;
+// A read on its way and the piece that it becomes, beside their bytes.
+constexpr std::uint64_t kReadState = std::uint64_t{1} << 10U;
+// The receive buffer of a transfer, at most, and a connection with TLS.
+constexpr std::uint64_t kTransfer = std::uint64_t{640} << 10U;
+
+/// What a lane needs of its own because of the objects that it reads.
+struct LaneNeeds {
+  std::uint64_t decoder = 0;
+  std::uint64_t record = 0;  // that does not lie in one chunk or window
+};
+
+Codec codec_of(const Settings& settings, std::string_view key) {
+  return codec_of_setting(settings.given.compression).value_or(codec_of_key(key));
+}
+
+std::string size(std::uint64_t bytes) { return bytes_text(static_cast<double>(bytes)); }
+
+LaneNeeds needs_of_all(const Listing& listing, const Settings& settings, const ReadChunks& chunks) {
+  const S3SourceOptions& given = settings.given;
+  const DecompressorOptions options{.zstd_window_log_max = static_cast<int>(given.zstd_window_log_max),
+                                    .xz_memory_limit = given.xz_memory_limit.bytes};
+  std::vector<LaneNeeds> lanes(given.lanes);
+  for (std::size_t i = 0; i < listing.size(); ++i) {
+    const ListedObject object = listing[i];
+    if (!object.has_bytes()) continue;
+    LaneNeeds& lane = lanes[i % lanes.size()];
+    if (const Codec codec = codec_of(settings, object.key); codec != Codec::none) {
+      lane.decoder = std::max(lane.decoder, decompressor_memory(codec, options));
+      lane.record = given.max_record_bytes.bytes;
+    } else if (object.size > chunks.read_bytes()) {
+      lane.record = std::max(lane.record, std::min(object.size, given.max_record_bytes.bytes));
+    }
+  }
+  LaneNeeds all;
+  for (const LaneNeeds& lane : lanes) {
+    all.decoder = bounded_sum(all.decoder, lane.decoder);
+    all.record = bounded_sum(all.record, lane.record);
+  }
+  return all;
+}
+
+}  // namespace
+
+std::uint64_t longest_record(const Listing& listing, const Settings& settings) {
+  const std::uint64_t most = settings.given.max_record_bytes.bytes;
+  std::uint64_t longest = 0;
+  for (std::size_t i = 0; i < listing.size(); ++i) {
+    const ListedObject object = listing[i];
+    if (!object.has_bytes()) continue;
+    if (codec_of(settings, object.key) != Codec::none) return most;
+    longest = std::max(longest, object.size);
+  }
+  return std::min(longest, most);
+}
+
+std::vector<MemoryPart> source_memory(const Listing& listing, const Settings& settings, const ReadChunks& chunks,
+                                      std::uint64_t reads, std::size_t reads_in_flight) {
+  const S3SourceOptions& given = settings.given;
+  const std::uint64_t lanes = given.lanes;
+  const std::string each_lane = of_these(lanes, "lane") + " x ";
+  const std::uint64_t chunk = chunks.read_bytes() + kChunkHeadroom + kBytePadding;
+  const std::uint64_t pool = bounded_product(lanes, given.prefetch_bytes.bytes);
+  // Reads out at a time: the pool in reads of the smallest charge, but no more than there are.
+  const std::uint64_t out = std::min(reads, pool / chunks.charge_of(0) + lanes);
+  const std::uint64_t large = std::min(reads, pool / chunks.read_bytes() + lanes);
+  const LaneNeeds needs = needs_of_all(listing, settings, chunks);
+  std::uint64_t keys = 0;
+  std::uint64_t etags = 0;
+  for (std::size_t i = 0; i < listing.size(); ++i) {
+    keys += listing[i].key.size();
+    etags += listing[i].etag.size();
+  }
+
+  std::vector<MemoryPart> parts;
+  parts.push_back(
+      {"listing", keys + kListedKey * listing.size(),
+       fmt::format("{} and their keys, {} bytes each beside them", of_these(listing.size(), "object"), kListedKey)});
+  parts.push_back({"kept listing", keys + etags + kPackedObject * listing.size(),
+                   "the same as it is kept beside the manifest, before it is compressed"});
+  parts.push_back(
+      {"read ahead", pool, fmt::format("{}prefetch_bytes ({})", each_lane, size(given.prefetch_bytes.bytes))});
+  // A cut record is carried into the room in front of the next chunk; an object's last read may need that for itself.
+  parts.push_back({"reads", bounded_sum(bounded_product(out, kReadState), bounded_product(2 * large, kChunkHeadroom)),
+                   fmt::format("{} at a time, what stands around their bytes", of_these(out, "read"))});
+  parts.push_back({"chunks at work", bounded_product(lanes, chunk),
+                   fmt::format("{}the read of {} that is being framed", each_lane, size(chunks.read_bytes()))});
+  parts.push_back(
+      {"windows", bounded_product(lanes, 2 * FrameReaderOptions{}.window_bytes),
+       fmt::format("{}decoded bytes ({}), and those before them", each_lane, size(FrameReaderOptions{}.window_bytes))});
+  if (needs.record != 0) {
+    parts.push_back({"long records", bounded_product(2, needs.record),
+                     fmt::format("2 x one record in each lane that is put together from pieces (max_record_bytes, {})",
+                                 size(given.max_record_bytes.bytes))});
+  }
+  if (needs.decoder != 0) {
+    parts.push_back({"decoders", needs.decoder,
+                     "one in each lane with compressed objects, by their names (zstd_window_log_max, "
+                     "xz_memory_limit)"});
+  }
+  if (settings.url.scheme == "s3") {
+    const std::uint64_t requests = std::min<std::uint64_t>({given.requests_in_flight, reads_in_flight, reads});
+    parts.push_back({"connections", bounded_product(requests, kTransfer),
+                     fmt::format("{} x {} (requests_in_flight)", of_these(requests, "request"), size(kTransfer))});
+  }
+  return parts;
+}
+
+}  // namespace millrace::s3_source

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "connectors/s3/rights.h"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <string_view>
+
+#include "connectors/s3/kept_listing.h"
+#include "millrace/base/printable.h"
+
+namespace millrace {
+namespace {
+
+/// Gathers rights on the objects of one store. A folder of this machine knows reading and writing only.
+class Rights {
+ public:
+  explicit Rights(std::vector<NeededRight>& all) : all_(all) {}
+
+  void list(const StoreUrl& url, std::string_view why) {
+    if (url.scheme == "file") return add("read", where(url, ""), why);
+    add("s3:ListBucket",
+        url.key.empty() ? fmt::format("s3://{}", url.bucket)
+                        : fmt::format("s3://{}, where s3:prefix is {}", url.bucket, printable(url.key)),
+        why);
+  }
+  void list_bucket(const StoreUrl& url, std::string_view why) {
+    if (url.scheme != "file") add("s3:ListBucket", fmt::format("s3://{}", url.bucket), why);
+  }
+  void get(const StoreUrl& url, std::string_view tail, std::string_view why) { object("s3:GetObject", url, tail, why); }
+  void put(const StoreUrl& url, std::string_view tail, std::string_view why) { object("s3:PutObject", url, tail, why); }
+  void remove(const StoreUrl& url, std::string_view tail, std::string_view why) {
+    object("s3:DeleteObject", url, tail, why);
+  }
+
+ private:
+  static std::string where(const StoreUrl& url, std::string_view tail) {
+    return printable(url.to_string()) + std::string(tail);
+  }
+  void object(std::string_view action, const StoreUrl& url, std::string_view tail, std::string_view why) {
+    const bool file = url.scheme == "file";
+    add(!file ? action : action == "s3:GetObject" ? "read" : "write", where(url, tail), why);
+  }
+  void add(std::string_view action, std::string on, std::string_view why) {
+    for (const NeededRight& known : all_) {
+      if (known.action == action && known.on == on) return;
+    }
+    all_.push_back({std::string(action), std::move(on), std::string(why)});
+  }
+
+  std::vector<NeededRight>& all_;
+};
+
+StoreUrl with_key(StoreUrl url, std::string key) {
+  url.key = std::move(key);
+  return url;
+}
+
+}  // namespace
+
+std::vector<NeededRight> s3_source::rights_of(const Settings& settings) {
+  std::vector<NeededRight> all;
+  Rights rights(all);
+  rights.list(settings.url, "to list what is there");
+  rights.get(settings.url, "*", "to read the objects");
+  const StoreUrl& manifest = settings.checkpoint_url;
+  const StoreUrl listing = with_key(manifest, listing_key(manifest.key));
+  rights.get(manifest, "", "to find the position");
+  rights.put(manifest, "", "to keep the position");
+  rights.list_bucket(manifest, "or a manifest that is not there yet is answered by 403");
+  rights.put(listing, "", "to keep the first listing");
+  rights.get(listing, "", "to say what has changed since");
+  if (!settings.receipt) return all;
+  const StoreUrl parts = with_key(manifest, key_beside(manifest.key, "receipt-"));
+  rights.put(parts, "*", "parts of the receipt");
+  rights.get(parts, "*", "to put the receipt together");
+  rights.remove(parts, "*", "when it is finished; without it they stay");
+  rights.put(settings.receipt_url, "", "the receipt");
+  rights.get(settings.receipt_url, "", "to go on with it, and to verify");
+  return all;
+}
+
+std::vector<NeededRight> s3_sink::rights_of(const CheckedOptions& options) {
+  std::vector<NeededRight> all;
+  Rights rights(all);
+  const StoreUrl below = with_key(options.base, options.keys.front());
+  const StoreUrl probe = with_key(options.base, options.probe_key);
+  rights.put(below, "*", "to write the objects");
+  if (options.if_exists == IfExists::verify) rights.get(below, "*", "to compare what lies there (if_exists: verify)");
+  if (!options.probe) return all;
+  rights.put(probe, "", "to try the store at the start (probe)");
+  rights.remove(probe, "", "to remove that again; without it, it stays");
+  return all;
+}
+
+}  // namespace millrace

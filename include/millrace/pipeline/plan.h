@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `millrace plan` asks of a source, and the words in which all parts of a pipeline answer: memory that a run holds
+// at most (INV-7), rights that it needs. Values; any thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "millrace/base/time.h"
+
+namespace millrace {
+
+/// One thing that holds memory during a run.
+struct MemoryPart {
+  std::string what;         ///< "read ahead"
+  std::uint64_t bytes = 0;  ///< at most
+  std::string why;          ///< how that comes about, with the option that sets it
+  friend bool operator==(const MemoryPart&, const MemoryPart&) = default;
+};
+
+/// A right that a run needs.
+struct NeededRight {
+  std::string action;  ///< "s3:GetObject"; of files "read" or "write"
+  std::string on;      ///< what it is needed on: "s3://bucket/prefix*"
+  std::string why;
+  friend bool operator==(const NeededRight&, const NeededRight&) = default;
+};
+
+/// What is to be found out, and what is known of the run besides its source.
+struct PlanRequest {
+  bool sniff = false;  ///< a bounded sample of the input may be read; otherwise nothing of it is
+  bool json = false;
+  Duration checkpoint_interval = std::chrono::seconds(5);
+  std::vector<NeededRight> sink_rights;
+  /// What engine and sink hold, for so many lanes and a longest record of so many bytes.
+  std::function<std::vector<MemoryPart>(std::uint64_t lanes, std::uint64_t longest_record)> memory_behind_source;
+};
+
+/// Sums and products of sizes that come from outside, which end at the largest number rather than begin anew.
+[[nodiscard]] constexpr std::uint64_t bounded_sum(std::uint64_t a, std::uint64_t b) noexcept {
+  return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+[[nodiscard]] constexpr std::uint64_t bounded_product(std::uint64_t a, std::uint64_t b) noexcept {
+  return b != 0 && a > UINT64_MAX / b ? UINT64_MAX : a * b;
+}
+[[nodiscard]] inline std::uint64_t total_of(const std::vector<MemoryPart>& parts) noexcept {
+  std::uint64_t total = 0;
+  for (const MemoryPart& part : parts) total = bounded_sum(total, part.bytes);
+  return total;
+}
+
+}  // namespace millrace

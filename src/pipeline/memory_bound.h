@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// How much memory a run holds at most behind its source, part by part (INV-7), from what its options and its sink say.
+// Pure; the sink is not opened.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "millrace/pipeline/pipeline.h"
+#include "millrace/pipeline/plan.h"
+#include "millrace/sink/sink.h"
+
+namespace millrace {
+
+/// `longest_record`: bytes of one payload at most.
+[[nodiscard]] std::vector<MemoryPart> memory_bound(const PipelineOptions& options, const Sink& sink,
+                                                   std::uint64_t lanes, std::uint64_t longest_record);
+
+}  // namespace millrace
