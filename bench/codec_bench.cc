@@ -5,24 +5,13 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#include <cstring>
-
+#include "bench/codec_passes.h"
 #include "bench/ndjson_lines.h"
-#include "bench/ratio.h"
-#include "formats/ndjson/framer.h"
-#include "millrace/framing/frame_reader.h"
 
 namespace millrace::bench {
 namespace {
 
-constexpr std::size_t kChunk = 512U << 10U;
-constexpr std::size_t kWindow = 256U << 10U;
 constexpr std::size_t kMember = 8U << 20U;
-
-[[noreturn]] void die(const char* what) {
-  fmt::print(stderr, "codec_bench: {}\n", what);
-  std::exit(2);
-}
 
 std::string gzip_of(std::string_view plain, int level) {
   std::string all;
@@ -50,14 +39,6 @@ std::string zstd_of(std::string_view plain, int level) {
   out.resize(ZSTD_compress2(context, out.data(), out.size(), plain.data(), plain.size()));
   ZSTD_freeCCtx(context);
   return out;
-}
-
-// Chunks are filled by a copy, as I/O fills them; both sides pay for it.
-ByteChunk filled_chunk(ChunkPool& pool, std::string_view bytes) {
-  ByteChunk chunk = pool.take();
-  std::memcpy(chunk.data(), bytes.data(), bytes.size());
-  chunk.set_size(bytes.size());
-  return chunk;
 }
 
 // isa-l as its own programs use it: members one after another, checksums checked, the output dropped.
@@ -106,52 +87,6 @@ Pass libzstd_pass(std::string_view bytes) {
         produced += to.pos;
       } while (in.pos != in.size || to.pos == to.size);
     }
-    return produced;
-  };
-}
-
-// The lane's work on one object.
-Pass reader_pass(std::string_view bytes, Codec codec, std::uint64_t lines) {
-  auto reader = std::make_shared<FrameReader>(ndjson::make_ndjson_framer({}));
-  std::shared_ptr<Decompressor> decompressor = make_decompressor(codec, {});
-  return [bytes, reader, decompressor, lines, frames = Frames(), pool = ChunkPool::make(kChunk, 0, 4)]() mutable {
-    std::uint64_t seen = 0;
-    std::size_t at = 0;
-    reader->start(decompressor.get());
-    for (;;) {
-      const auto status = reader->next(4096, frames).value();
-      seen += frames.size();
-      keep(frames.data());
-      if (status == FrameReader::Status::end) break;
-      if (status != FrameReader::Status::needs_chunk) continue;
-      if (at >= bytes.size()) {
-        reader->push_end();
-        continue;
-      }
-      reader->push(filled_chunk(*pool, bytes.substr(at, kChunk)));
-      at += kChunk;
-    }
-    if (seen != lines) die("lines are missing");
-    return reader->decoded_bytes();
-  };
-}
-
-Pass decompressor_pass(std::string_view bytes, Codec codec) {
-  std::shared_ptr<Decompressor> decompressor = make_decompressor(codec, {});
-  return [bytes, decompressor, out = std::string(kWindow, '\0'), pool = ChunkPool::make(kChunk, 0, 4)]() mutable {
-    std::uint64_t produced = 0;
-    decompressor->reset();
-    for (std::size_t at = 0; at < bytes.size(); at += kChunk) {
-      const ByteChunk chunk = filled_chunk(*pool, bytes.substr(at, kChunk));
-      std::string_view in = chunk.view();
-      Decompressor::Progress progress;
-      do {
-        progress = decompressor->decompress(in, {out.data(), out.size()}).value();
-        in.remove_prefix(progress.consumed);
-        produced += progress.produced;
-      } while (!in.empty() || progress.produced == out.size());
-    }
-    if (!decompressor->finish()) die("unfinished");
     return produced;
   };
 }

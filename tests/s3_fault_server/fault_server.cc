@@ -224,6 +224,7 @@ HttpAnswer FaultServer::answer(const HttpRequest& http) {
   request->status = answer.status;
   const MutexLock lock(mutex_);
   answer.delivery.delay += latency_;
+  if (!options_.keep_log) return answer;
   answer.ended = [this, number = cleared_ + log_.size()] {
     const MutexLock ended_lock(mutex_);
     if (number >= cleared_) log_[number - cleared_].ended = true;

@@ -40,6 +40,7 @@ struct FaultServerOptions {
   bool require_requester_pays = false;  ///< 403 to whatever lacks x-amz-request-payer
   /// When set, every request outside this prefix is refused with 403 (a policy without further rights).
   std::optional<std::string> allowed_prefix;
+  bool keep_log = true;  ///< false: requests are forgotten, for runs of millions
   /// 400 to checksum headers, 411 to chunked transfer, 501 to trailers.
   bool refuse_integrity_headers = false;
 };

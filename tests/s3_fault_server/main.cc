@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The fault server as a program, for tests of whole programs and for trying things by hand:
 //   s3_fault_server [--port N] [--latency-ms N] [--case NAME] [--bucket NAME] [--credentials-lifetime SECONDS
-//                   [--outage-after SECONDS] [--outage-for SECONDS]] [BUCKET/KEY=FILE ...]
+//                   [--outage-after SECONDS] [--outage-for SECONDS]] [--made-up N [--page-latency-ms N]]
+//                   [BUCKET/KEY=FILE ...]
 // Prints "endpoint http://127.0.0.1:PORT" once it listens, and serves until standard input ends. With a lifetime it
 // also prints "credentials URL", where each request gets keys for so long, and at the end one line of JSON that says
-// what became of them; during the outage that url answers 500.
+// what became of them; during the outage that url answers 500. --made-up gives the bucket "many" N objects below in/,
+// of one record each, which are made up while they are listed and read; nothing is kept of the requests then.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -61,6 +63,8 @@ int main(int argc, char** argv) {
   int lifetime = 0;
   int outage_after = 0;
   int outage_for = 0;
+  std::uint64_t made_up = 0;
+  int page_latency = 0;
   for (int i = 1; i < argc; ++i) {
     const std::string_view word = argv[i];
     if (!word.starts_with("--")) {
@@ -85,6 +89,11 @@ int main(int argc, char** argv) {
       outage_after = number;
     } else if (word == "--outage-for") {
       outage_for = number;
+    } else if (word == "--made-up") {
+      made_up = static_cast<std::uint64_t>(number);
+      options.keep_log = false;
+    } else if (word == "--page-latency-ms") {
+      page_latency = number;
     } else {
       return usage(fmt::format("no option {} is known", word));
     }
@@ -92,6 +101,12 @@ int main(int argc, char** argv) {
   auto server = FaultServer::start(options);
   if (!server) return usage(server.error().message());
   for (const auto& bucket : buckets) (*server)->create_bucket(bucket);
+  if (made_up > 0) {
+    (*server)->set_synthetic_keys("many", {"in/", made_up, std::make_shared<const std::string>("{\"n\":1}\n")});
+  }
+  if (page_latency > 0) {
+    (*server)->add_fault(fmt::format("op=ListObjectsV2 times=every delay_ms={}", page_latency));
+  }
   for (const auto object : objects) {
     const auto slash = object.find('/');
     const auto equals = object.rfind('=');

@@ -26,10 +26,24 @@ soak_credentials() {
   python3 tests/soak/credentials_soak.py build/dev/bin/millrace build/dev/bin/s3_fault_server --minutes "$minutes" --lifetime 60
 }
 
-# dev_soak [KILLS | credentials [MINUTES]]
+# A run over so many keys from slow pages, in the build that users get.
+soak_listing() {
+  local keys=${1:-2000000}
+  [[ $keys =~ ^[1-9][0-9]*$ ]] || die "'$keys' is no number of keys"
+  say "a run over $keys keys and the body of each"
+  python3 tests/soak/listing_soak.py build/bench/bin/millrace build/bench/bin/s3_fault_server --objects "$keys"
+}
+
+# dev_soak [KILLS | credentials [MINUTES] | listing [KEYS]]
 dev_soak() {
   tools/setup/apt.sh build test
   tools/setup/aws_c_auth.sh >/dev/null
+  if [ "${1:-}" = listing ]; then
+    configure bench
+    compile bench millrace s3_fault_server
+    soak_listing "${2:-}"
+    return
+  fi
   configure dev
   if [ "${1:-}" = credentials ]; then
     compile dev millrace s3_fault_server
