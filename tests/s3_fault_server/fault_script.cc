@@ -137,6 +137,7 @@ const std::map<std::string, Setter, std::less<>>& setters() {
       {"status", [](ServerFault& f, const std::string& t) { return set_number(f.status, t); }},
       {"code", text_of(&ServerFault::code)},
       {"body", optional_text_of(&ServerFault::body)},
+      {"status_line", text_of(&ServerFault::status_line)},
       {"content_type", text_of(&ServerFault::content_type)},
       {"header", set_header},
       {"ignore_range", flag_of(&ServerFault::ignore_range)},

@@ -19,8 +19,8 @@ inline constexpr std::uint64_t kEveryTime = UINT64_MAX;
 
 struct ServerFault {
   // Which requests: empty means any.
-  std::string operation;   ///< ListObjectsV2, GetObject, PutObject, HeadObject, DeleteObject
-  std::string key;         ///< the object's key; for a listing its prefix
+  std::string operation;   ///< as LoggedRequest names it
+  std::string key;         ///< the object's key; for listings their prefix
   std::uint64_t skip = 0;  ///< so many matching requests pass first
   std::uint64_t times = 1;
 
@@ -29,7 +29,8 @@ struct ServerFault {
   std::string code;                 ///< S3 error code of the XML body
   std::optional<std::string> body;  ///< instead of the XML error
   std::string content_type;
-  HttpHeaders headers;  ///< added to the answer, real or not; the same name replaces
+  std::string status_line;  ///< the whole first line: "HTTP/1.0 200 OK"
+  HttpHeaders headers;      ///< added to the answer, real or not; the same name replaces
 
   // What becomes of the real answer.
   bool ignore_range = false;       ///< 200 with everything

@@ -12,6 +12,7 @@
 
 #include "tests/s3_fault_server/s3_answers.h"
 #include "tests/s3_fault_server/sigv4_check.h"
+#include "tests/s3_fault_server/upload_answers.h"
 #include "tests/s3_fault_server/uri.h"
 
 namespace millrace::testing {
@@ -20,7 +21,8 @@ namespace {
 
 std::string_view operation_of(const LoggedRequest& request, std::string_view query) {
   const std::string& method = request.http.method;
-  if (request.bucket.empty()) return "Other";
+  if (request.bucket.empty() || request.http.has_header("x-amz-copy-source")) return "Other";
+  if (const auto upload = upload_operation(request); !upload.empty()) return upload;
   if (request.key.empty())
     return method == "GET" && query.find("list-type=2") != query.npos ? "ListObjectsV2" : "Other";
   if (method == "GET") return query.empty() ? "GetObject" : "Other";
@@ -28,6 +30,10 @@ std::string_view operation_of(const LoggedRequest& request, std::string_view que
   if (method == "HEAD") return "HeadObject";
   if (method == "DELETE") return query.empty() ? "DeleteObject" : "Other";
   return "Other";
+}
+
+bool in_parts(std::string_view operation) {
+  return operation == "UploadPart" || operation.find("MultipartUpload") != operation.npos;
 }
 
 // Takes the request line apart the way S3 does. Nothing when it is not strictly encoded or outside the base path.
@@ -58,7 +64,9 @@ std::optional<LoggedRequest> take_apart(const HttpRequest& http, const FaultServ
   request.key = std::move(*key);
   request.query = std::move(*pairs);
   request.operation = operation_of(request, query);
-  if (request.operation == "ListObjectsV2") request.key = request.query_value("prefix");
+  if (request.operation == "ListObjectsV2" || request.operation == "ListMultipartUploads") {
+    request.key = request.query_value("prefix");
+  }
   return request;
 }
 
@@ -79,7 +87,10 @@ Result<std::unique_ptr<FaultServer>> FaultServer::start(FaultServerOptions optio
 }
 
 FaultServer::FaultServer(FaultServerOptions options)
-    : options_(std::move(options)), latency_(options_.latency), clock_ahead_(options_.clock_ahead) {
+    : options_(std::move(options)),
+      uploads_(options_.parts),
+      latency_(options_.latency),
+      clock_ahead_(options_.clock_ahead) {
   credentials_.push_back({options_.access_key, options_.secret_key, options_.session_token, "", {}});
 }
 
@@ -206,7 +217,10 @@ HttpAnswer FaultServer::answer(const HttpRequest& http) {
     const auto due = script_.take(request->operation, request->key);
     const ServerFault fault = due.value_or(ServerFault{});
     request->faulted = due.has_value();
-    if (fault.status == 0 || fault.error_after_success) answer = serve(*request, objects_, options_.page_size, fault);
+    if (fault.status == 0 || fault.error_after_success) {
+      answer = in_parts(request->operation) ? serve_upload(*request, objects_, uploads_, options_.page_size, fault)
+                                            : serve(*request, objects_, options_.page_size, fault);
+    }
     if (fault.status != 0) {
       answer = error_answer(fault.status, fault.code, "as the script says");
       if (fault.body) answer.set_body(*fault.body);
@@ -215,6 +229,7 @@ HttpAnswer FaultServer::answer(const HttpRequest& http) {
     }
     if (!fault.content_type.empty()) answer.set_header("Content-Type", fault.content_type);
     for (const auto& [name, value] : fault.headers) answer.set_header(name, value);
+    answer.status_line = fault.status_line;
     answer.delivery = fault.delivery;
   }
   if (http.method == "HEAD") answer.head_only = true;

@@ -17,6 +17,7 @@
 #include "tests/s3_fault_server/http_listener.h"
 #include "tests/s3_fault_server/http_message.h"
 #include "tests/s3_fault_server/object_table.h"
+#include "tests/s3_fault_server/upload_table.h"
 
 namespace millrace::testing {
 
@@ -43,13 +44,16 @@ struct FaultServerOptions {
   bool keep_log = true;  ///< false: requests are forgotten, for runs of millions
   /// 400 to checksum headers, 411 to chunked transfer, 501 to trailers.
   bool refuse_integrity_headers = false;
+  PartRules parts{};
 };
 
 /// One request as it came, and what became of it.
 struct LoggedRequest {
-  std::string operation;  ///< ListObjectsV2, GetObject, PutObject, HeadObject, DeleteObject; "Other" for the rest
+  /// ListObjectsV2, GetObject, PutObject, HeadObject, DeleteObject, the five of an upload in parts
+  /// (CreateMultipartUpload, UploadPart, ...); "Other" for the rest, which is answered with 501.
+  std::string operation;
   std::string bucket;
-  std::string key;  ///< decoded; for a listing the prefix
+  std::string key;  ///< decoded; for listings the prefix
   std::vector<std::pair<std::string, std::string>> query;
   HttpRequest http;
   int status = 0;
@@ -75,6 +79,10 @@ class FaultServer {
   [[nodiscard]] std::optional<StoredObject> object(std::string_view bucket, std::string_view key) const {
     return objects_.get(bucket, key);
   }
+  /// Uploads in parts that have begun and have not ended.
+  [[nodiscard]] std::vector<BegunUpload> uploads(std::string_view bucket) const { return uploads_.uploads(bucket); }
+  /// Ends them as a lifecycle rule of the bucket does, all or those of one key; how many there were.
+  std::size_t end_uploads(std::string_view bucket, std::string_view key = {}) { return uploads_.end_all(bucket, key); }
   bool remove_object(std::string_view bucket, std::string_view key) { return objects_.remove(bucket, key); }
   void set_synthetic_keys(std::string_view bucket, SyntheticKeys keys) {
     objects_.set_synthetic(bucket, std::move(keys));
@@ -136,6 +144,7 @@ class FaultServer {
 
   const FaultServerOptions options_;
   ObjectTable objects_;
+  UploadTable uploads_;
   FaultScript script_;
   mutable Mutex mutex_;
   CondVar logged_;

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "tests/s3_fault_server/body_checksum.h"
 #include "tests/s3_fault_server/uri.h"
 
 namespace millrace::testing {
@@ -22,29 +23,6 @@ std::tm utc(UnixMicros time) {
   std::tm parts{};
   ::gmtime_r(&seconds, &parts);
   return parts;
-}
-
-std::string xml_escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
 }
 
 // Tokens hold what careless clients break: + / = & % and a blank; what counts is the hex behind the last blank.
@@ -202,14 +180,10 @@ HttpAnswer serve_head(const LoggedRequest& request, ObjectTable& objects, const 
 HttpAnswer serve_put(const LoggedRequest& request, ObjectTable& objects, const ServerFault& fault) {
   const auto& http = request.http;
   if (request.key.size() > 1024) return error_answer(400, "KeyTooLongError", "Your key is too long");
-  StoredObject object;
+  const BodyChecksum checksum = body_checksum(http);
+  if (!checksum.matches) return error_answer(400, "BadDigest", "The checksum you specified did not match");
+  StoredObject object = described_object(http);
   object.bytes = std::make_shared<const std::string>(http.body);
-  object.content_type = http.header("content-type");
-  object.content_encoding = http.header("content-encoding");
-  for (const auto& [name, value] : http.headers) {
-    constexpr std::string_view kPrefix = "x-amz-meta-";
-    if (name.starts_with(kPrefix)) object.metadata.emplace_back(name.substr(kPrefix.size()), value);
-  }
   bool missing = false;
   const auto outcome = objects.put(request.bucket, request.key, std::move(object), [&](const StoredObject* there) {
     if (fault.ignore_conditions) return true;
@@ -225,10 +199,46 @@ HttpAnswer serve_put(const LoggedRequest& request, ObjectTable& objects, const S
   HttpAnswer answer;
   const auto stored = objects.get(request.bucket, request.key);
   if (!fault.no_etag && stored && stored->etag) answer.set_header("ETag", *stored->etag);
+  if (!checksum.header.empty()) answer.set_header(checksum.header, checksum.value);
   return answer;
 }
 
 }  // namespace
+
+std::string xml_escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      default:
+        out += c;
+    }
+  }
+  return out;
+}
+
+StoredObject described_object(const HttpRequest& http) {
+  StoredObject object;
+  object.content_type = http.header("content-type");
+  object.content_encoding = http.header("content-encoding");
+  object.storage_class = http.header("x-amz-storage-class");
+  for (const auto& [name, value] : http.headers) {
+    constexpr std::string_view kPrefix = "x-amz-meta-";
+    if (name.starts_with(kPrefix)) object.metadata.emplace_back(name.substr(kPrefix.size()), value);
+  }
+  return object;
+}
 
 HttpAnswer error_answer(int status, std::string_view code, std::string_view message, std::string_view extra) {
   HttpAnswer answer;
@@ -256,7 +266,8 @@ HttpAnswer serve(const LoggedRequest& request, ObjectTable& objects, std::size_t
       gone.status = 204;
       return gone;
     }
-    return error_answer(403, "AccessDenied", "The job needs no such request");
+    return error_answer(501, "NotImplemented",
+                        "A header or query you provided implies functionality that is not implemented");
   }();
   if (fault.replace_object) {
     StoredObject object;

@@ -17,6 +17,11 @@ namespace millrace::testing {
 [[nodiscard]] HttpAnswer error_answer(int status, std::string_view code, std::string_view message,
                                       std::string_view extra = {});
 
+[[nodiscard]] std::string xml_escaped(std::string_view text);
+
+/// What the headers of a write say of the object.
+[[nodiscard]] StoredObject described_object(const HttpRequest& http);
+
 /// Serves the operation as the fault (which may be an empty one) bends it.
 [[nodiscard]] HttpAnswer serve(const LoggedRequest& request, ObjectTable& objects, std::size_t page_size,
                                const ServerFault& fault);
