@@ -57,9 +57,13 @@ std::string fresh_prefix() {
   return "s3-store-" + std::to_string(random()) + std::to_string(random()) + "/";
 }
 
-// SeaweedFS is a file system below: it normalises keys.
-constexpr millrace::testing::StorePredicates kSeaweed = {
-    .empty_segments = false, .directory_markers = false, .file_and_folder = false, .backslashes = false};
+// SeaweedFS is a file system below: it normalises keys. It keeps each part under its ETag, the replaced ones too.
+constexpr millrace::testing::StorePredicates kSeaweed = {.empty_segments = false,
+                                                         .directory_markers = false,
+                                                         .file_and_folder = false,
+                                                         .backslashes = false,
+                                                         .replaced_parts_go = false,
+                                                         .least_part = 5U << 20U};
 
 [[maybe_unused]] const int kCases = millrace::testing::register_store_conformance(
     "S3StoreOnSeaweedFS", kSeaweed, [] { return millrace::testing::StoreUnderTest{open(options()), fresh_prefix()}; });

@@ -41,9 +41,9 @@ REASON = {
 # Client libraries and heavy headers: include prefix -> where it may be named outside tests.
 FOREIGN = {
     "curl/": ["src/store/s3/"],
-    "aws/": ["src/store/s3/"],
+    "aws/": ["src/store/s3/", "src/store/checksum/"],
     "pugixml": ["src/store/s3/"],
-    "openssl/": ["src/store/s3/"],
+    "openssl/": ["src/store/s3/", "src/store/checksum/"],
     "isa-l": ["src/codec/"],
     "zstd": ["src/codec/"],
     "zlib": ["src/codec/"],

@@ -17,17 +17,11 @@
 
 #include "millrace/base/result.h"
 #include "millrace/base/time.h"
+#include "millrace/store/etag.h"
+#include "millrace/store/upload.h"
+#include "millrace/store/write_options.h"
 
 namespace millrace {
-
-/// An ETag as the store gave it, opaque, quotes and all. Empty: the store gave none.
-struct ETag {
-  std::string value;
-  [[nodiscard]] bool empty() const noexcept { return value.empty(); }
-  /// A weak tag (W/"...") names no exact bytes and cannot pin a read.
-  [[nodiscard]] bool pins() const noexcept { return !value.empty() && !value.starts_with("W/"); }
-  friend bool operator==(const ETag&, const ETag&) = default;
-};
 
 struct ObjectInfo {
   std::string key;         ///< every byte as the store keeps it
@@ -95,14 +89,18 @@ struct PutRequest {
   std::string content_encoding{};
   std::vector<std::pair<std::string, std::string>> metadata{};  ///< user metadata, lower-case names without x-amz-meta-
   std::optional<Duration> timeout{};                            ///< of this request; the store's own default otherwise
+  ObjectSettings settings{};
+  ChecksumKind checksum = ChecksumKind::none;  ///< of the body: sent along, and compared with what the store says
 };
 struct PutResult {
   ETag etag;
+  std::string checksum{};  ///< of the kind asked for, in base64 as S3 spells it; empty when none was
 };
 struct HeadResult {
   ObjectInfo info;
   std::vector<std::pair<std::string, std::string>> metadata;
   std::string content_encoding;
+  std::string content_type{};  ///< empty when the store keeps none
 };
 
 /// Small objects read whole (a manifest, a listing): bytes and ETag together.
@@ -136,12 +134,34 @@ class ObjectStore {
   /// Reads a whole object of at most `limit` bytes. Blocks. not_found when there is none.
   [[nodiscard]] virtual Result<WholeObject> get(std::string_view key, std::size_t limit,
                                                 std::optional<Duration> timeout = {}) = 0;
-  /// Success means durable. Blocks.
+  /// Success means durable. One request. A setting that the store knows nothing of is not_supported. Blocks.
   [[nodiscard]] virtual Result<PutResult> put(const PutRequest& request) = 0;
   /// not_found when there is none. Blocks.
   [[nodiscard]] virtual Result<HeadResult> head(std::string_view key) = 0;
   /// Removing what is not there succeeds. Blocks.
   [[nodiscard]] virtual Result<void> remove(std::string_view key) = 0;
+
+  // An object in parts (upload.h says what that is; part_plan.h how to cut one). One try of each, and each blocks.
+  // not_found of the middle three: there is no such upload, because it was completed or aborted, by us or by a rule of
+  // the bucket. Whoever has lost the answer of a completion looks for the object then (head), and else begins again.
+
+  /// not_supported where a store has no uploads, or knows nothing of a setting.
+  [[nodiscard]] virtual Result<UploadId> begin_upload(const UploadRequest& request);
+  /// `number` is 1 to kMostParts; one that is there already is replaced. `body` stays valid during the call. Several
+  /// parts of an upload may be on their way at once.
+  [[nodiscard]] virtual Result<PartResult> put_part(const UploadId& upload, int number, std::string_view body,
+                                                    std::optional<Duration> timeout = {});
+  /// Makes the object of these parts, in ascending order; others that were put are dropped. Success means durable.
+  /// `condition` is none or if_absent. precondition_failed leaves the upload as it was. invalid_request: a part is
+  /// missing, is another now, or is too small, and the upload will never do.
+  [[nodiscard]] virtual Result<PutResult> complete_upload(const UploadId& upload, std::span<const PartResult> parts,
+                                                          PutCondition condition = PutCondition::none,
+                                                          std::optional<Duration> timeout = {});
+  /// Drops the upload with its parts; one that is not there is no error.
+  [[nodiscard]] virtual Result<void> abort_upload(const UploadId& upload);
+  /// One page of what was begun and has not ended, by anybody, in the order of the keys.
+  [[nodiscard]] virtual Result<UploadPage> list_uploads(const ListUploadsRequest& request);
+
   [[nodiscard]] virtual ReadAdvice read_advice() const { return {}; }
   /// Ends what is under way with code cancelled, promptly; later calls fail the same way. For a stop that cannot wait.
   /// Any thread.

@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,7 +31,7 @@ struct Fault {
 
   // Which calls: each fault counts the calls that match it, whether they are hit or not.
   std::optional<StoreOp> op{};  ///< nothing: any call
-  std::string key{};            ///< keys (for a listing: prefixes) that contain this; empty: any
+  std::string key{};            ///< keys (for listings: prefixes) that contain this; empty: any
   std::uint64_t nth = 1;        ///< the first matching call that is hit, from 1
   std::uint64_t times = 1;      ///< how many in a row are hit
 
@@ -38,7 +39,7 @@ struct Fault {
   Duration delay{0};
   bool hang = false;                         ///< waits until it is cancelled or release() is called
   std::function<void()> before{};            ///< for instance: overwrites the object that is being read
-  bool ignore_condition = false;             ///< put: the condition is dropped on the way (B07)
+  bool ignore_condition = false;             ///< put, complete_upload: the condition is dropped on the way (B07)
   std::optional<std::size_t> short_after{};  ///< read: so many bytes arrive and are good, then `error` (by default
                                              ///< interrupted_transfer, retryable)
   std::optional<Error> error{};              ///< instead of the call; with `done_anyway` after it
@@ -70,6 +71,14 @@ class FaultyStore final : public ObjectStore {
   [[nodiscard]] Result<PutResult> put(const PutRequest& request) override;
   [[nodiscard]] Result<HeadResult> head(std::string_view key) override;
   [[nodiscard]] Result<void> remove(std::string_view key) override;
+  [[nodiscard]] Result<UploadId> begin_upload(const UploadRequest& request) override;
+  [[nodiscard]] Result<PartResult> put_part(const UploadId& upload, int number, std::string_view body,
+                                            std::optional<Duration> timeout = {}) override;
+  [[nodiscard]] Result<PutResult> complete_upload(const UploadId& upload, std::span<const PartResult> parts,
+                                                  PutCondition condition = PutCondition::none,
+                                                  std::optional<Duration> timeout = {}) override;
+  [[nodiscard]] Result<void> abort_upload(const UploadId& upload) override;
+  [[nodiscard]] Result<UploadPage> list_uploads(const ListUploadsRequest& request) override;
   [[nodiscard]] ReadAdvice read_advice() const override;
   void cancel_all() override;
 

@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -38,6 +40,14 @@ class SlowStore final : public ObjectStore {
   [[nodiscard]] Result<PutResult> put(const PutRequest& request) override;
   [[nodiscard]] Result<HeadResult> head(std::string_view key) override;
   [[nodiscard]] Result<void> remove(std::string_view key) override;
+  [[nodiscard]] Result<UploadId> begin_upload(const UploadRequest& request) override;
+  [[nodiscard]] Result<PartResult> put_part(const UploadId& upload, int number, std::string_view body,
+                                            std::optional<Duration> timeout = {}) override;
+  [[nodiscard]] Result<PutResult> complete_upload(const UploadId& upload, std::span<const PartResult> parts,
+                                                  PutCondition condition = PutCondition::none,
+                                                  std::optional<Duration> timeout = {}) override;
+  [[nodiscard]] Result<void> abort_upload(const UploadId& upload) override;
+  [[nodiscard]] Result<UploadPage> list_uploads(const ListUploadsRequest& request) override;
   [[nodiscard]] ReadAdvice read_advice() const override;
   void cancel_all() override;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The suite that every ObjectStore passes: listing, ranged reads, pins, conditions, odd keys, cancelling. A store is
-// given by a factory; where a kind of store cannot behave as S3 does, a predicate says so, and the cases that need it
-// are left out.
+// The suite that every ObjectStore passes: listing, ranged reads, pins, conditions, odd keys, uploads in parts,
+// cancelling. A store is given by a factory; where a kind of store cannot behave as S3 does, a predicate says so, and
+// the cases that need it are left out.
 //
 //   const int cases = register_store_conformance("MemoryStore", {}, [] { return StoreUnderTest{make(), "in/"}; });
 //
@@ -35,6 +35,9 @@ struct StorePredicates {
   bool file_and_folder = true;     ///< "a" and "a/b" can both be objects
   bool backslashes = true;         ///< "a\b" is a key of its own
   bool control_characters = true;  ///< a tab may be part of a key
+  bool uploads = true;             ///< objects can be written in parts
+  bool replaced_parts_go = true;   ///< a completion that names a part by the ETag of the one before it fails
+  std::size_t least_part = 1;      ///< bytes of every part but the last
   std::size_t page = 1000;         ///< objects that one page can hold; one more are put and listed
 };
 

@@ -21,6 +21,9 @@ void lie(ListPage& page, const ETag& tag) {
 void lie(WholeObject& object, const ETag& tag) { object.etag = tag; }
 void lie(PutResult& result, const ETag& tag) { result.etag = tag; }
 void lie(HeadResult& result, const ETag& tag) { result.info.etag = tag; }
+void lie(PartResult& result, const ETag& tag) { result.etag = tag; }
+void lie(UploadId& /*upload*/, const ETag& /*tag*/) {}
+void lie(UploadPage& /*page*/, const ETag& /*tag*/) {}
 
 /// The rest of a read once its fault has waited: on whatever thread that was.
 std::shared_ptr<ReadHandle> read_with(ObjectStore& inner, ReadRequest request, Fault fault) {
@@ -133,6 +136,33 @@ Result<HeadResult> FaultyStore::head(std::string_view key) {
 
 Result<void> FaultyStore::remove(std::string_view key) {
   return call<void>(StoreOp::remove, key, [&](const Fault&) { return inner_->remove(key); });
+}
+
+Result<UploadId> FaultyStore::begin_upload(const UploadRequest& request) {
+  return call<UploadId>(StoreOp::begin_upload, request.key,
+                        [&](const Fault&) { return inner_->begin_upload(request); });
+}
+
+Result<PartResult> FaultyStore::put_part(const UploadId& upload, int number, std::string_view body,
+                                         std::optional<Duration> timeout) {
+  return call<PartResult>(StoreOp::put_part, upload.key,
+                          [&](const Fault&) { return inner_->put_part(upload, number, body, timeout); });
+}
+
+Result<PutResult> FaultyStore::complete_upload(const UploadId& upload, std::span<const PartResult> parts,
+                                               PutCondition condition, std::optional<Duration> timeout) {
+  return call<PutResult>(StoreOp::complete_upload, upload.key, [&](const Fault& fault) {
+    return inner_->complete_upload(upload, parts, fault.ignore_condition ? PutCondition::none : condition, timeout);
+  });
+}
+
+Result<void> FaultyStore::abort_upload(const UploadId& upload) {
+  return call<void>(StoreOp::abort_upload, upload.key, [&](const Fault&) { return inner_->abort_upload(upload); });
+}
+
+Result<UploadPage> FaultyStore::list_uploads(const ListUploadsRequest& request) {
+  return call<UploadPage>(StoreOp::list_uploads, request.prefix,
+                          [&](const Fault&) { return inner_->list_uploads(request); });
 }
 
 std::shared_ptr<ReadHandle> FaultyStore::start_read(ReadRequest request) {

@@ -165,6 +165,33 @@ TEST_F(FaultyStoreTest, DelaysGoByTheClock) {
   EXPECT_TRUE(reader.wait().outcome->info);
 }
 
+TEST_F(FaultyStoreTest, UploadsFailByScriptToo) {
+  store_.add({.op = StoreOp::begin_upload, .error = unavailable()});
+  store_.add({.op = StoreOp::put_part, .nth = 2, .error = unavailable()});
+  store_.add({.op = StoreOp::complete_upload, .ignore_condition = true});
+  store_.add({.op = StoreOp::complete_upload, .nth = 2, .error = unavailable(), .done_anyway = true});
+  EXPECT_FALSE(store_.begin_upload({.key = "in/a"}));
+  const UploadId first = store_.begin_upload({.key = "in/a"}).value();
+  const PartResult parts[] = {store_.put_part(first, 1, "x").value()};
+  EXPECT_EQ(store_.put_part(first, 2, "y").error().code(), ErrorCode::unavailable);
+  EXPECT_TRUE(store_.complete_upload(first, parts, PutCondition::if_absent)) << "the condition was lost on the way";
+  const UploadId second = store_.begin_upload({.key = "in/b"}).value();
+  const PartResult others[] = {store_.put_part(second, 1, "z").value()};
+  EXPECT_EQ(store_.complete_upload(second, others).error().code(), ErrorCode::unavailable);
+  EXPECT_EQ(memory_->contents().at("in/b"), "z") << "done, and the answer was lost";
+  EXPECT_EQ(store_.complete_upload(second, others).error().code(), ErrorCode::not_found);
+  EXPECT_EQ(store_.hits(), 4U);
+}
+
+// A lifecycle rule of the bucket ends what is still open.
+TEST_F(FaultyStoreTest, J06_UploadsThatABucketsRuleEnds) {
+  const UploadId upload = store_.begin_upload({.key = "out/a"}).value();
+  EXPECT_EQ(memory_->open_uploads(), std::vector<UploadId>{upload});
+  EXPECT_EQ(memory_->end_uploads(), 1U);
+  EXPECT_EQ(store_.put_part(upload, 1, "x").error().code(), ErrorCode::not_found);
+  EXPECT_TRUE(store_.abort_upload(upload));
+}
+
 // 30 ms rows: what is asked for side by side takes one latency, not one after the other.
 TEST_F(FaultyStoreTest, SlowReadsOverlap) {
   ManualClock clock;

@@ -16,56 +16,13 @@
 #include "store/file/descriptor.h"
 #include "store/file/file_error.h"
 #include "store/file/file_path.h"
+#include "store/file/file_write.h"
 #include "store/file/folder_care.h"
 
 namespace millrace {
 namespace {
 
 constexpr const char* kLockName = ".millrace-lock";
-
-/// Makes `folder` (with its slash) and what is missing above it, each durable in the folder above.
-Result<void> make_folder(const std::string& folder) {
-  const std::string above(folder_of(std::string_view(folder).substr(0, folder.size() - 1)));
-  const bool made = ::mkdir(folder.c_str(), 0777) == 0;
-  const int why = made ? 0 : errno;
-  if (why == ENOENT && !above.empty()) {
-    MILLRACE_TRY(make_folder(above));
-    return make_folder(folder);
-  }
-  if (!made) {
-    struct stat status{};
-    if (why != EEXIST) return fail(file_error(why, folder, "be made"));
-    if (::stat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) {
-      return fail(file_error(ENOTDIR, folder, "be made"));
-    }
-  }
-  return sync_folder(above);  // also when another put has made it just now and may not have come this far
-}
-
-Result<Descriptor> create(const std::string& path) {
-  Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-  if (!file.valid()) return fail(file_error(errno, path, "be made"));
-  return file;
-}
-
-Result<Descriptor> create_in(const std::string& folder, const std::string& path) {
-  auto file = create(path);
-  if (file || file.error().code() != ErrorCode::not_found) return file;
-  MILLRACE_TRY(make_folder(folder));
-  return create(path);
-}
-
-Result<void> write_all(int file, std::string_view body, std::string_view path) {
-  while (!body.empty()) {
-    const ssize_t written = ::write(file, body.data(), body.size());
-    if (written < 0) {
-      if (errno == EINTR) continue;
-      return fail(file_error(errno, path, "be written"));
-    }
-    body.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return {};
-}
 
 /// The folder's lock: whoever replaces or removes holds it, over all processes. Only those who look first make it, so
 /// that folders of plain output stay free of it; the others have nobody to wait for while there is none.
@@ -123,13 +80,10 @@ Result<void> place(const std::string& temporary, const std::string& path, const 
 
 Result<ETag> fill(const Descriptor& file, const FilePut& put, const std::string& temporary) {
   MILLRACE_TRY(write_all(file.get(), put.body, temporary));
-  const timespec time{put.modified_ns / 1'000'000'000, put.modified_ns % 1'000'000'000};
-  const timespec times[2] = {time, time};
-  if (::futimens(file.get(), times) != 0) return fail(file_error(errno, temporary, "be stamped"));
+  for (const FilePart& part : put.parts) MILLRACE_TRY(append_part(file.get(), part, temporary));
+  MILLRACE_TRY(stamp(file.get(), put.modified_ns, temporary));
   if (::fsync(file.get()) != 0) return fail(file_error(errno, temporary, "be made durable"));
-  struct stat status{};
-  if (::fstat(file.get(), &status) != 0) return fail(file_error(errno, temporary, "be looked at"));
-  return tag_of(status);
+  return tag_of_open(file.get(), temporary);
 }
 
 }  // namespace

@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "millrace/base/result.h"
 #include "millrace/base/time.h"
 #include "millrace/store/object_store.h"
+#include "store/file/file_write.h"
 
 namespace millrace {
 
@@ -17,8 +19,9 @@ struct FilePut {
   std::string_view body;
   PutCondition condition = PutCondition::none;
   ETag etag;
-  std::string temporary;     ///< a name of its own for this put, without folder
-  std::int64_t modified_ns;  ///< the file's time: finer than the kernel's own stamps, so that ETags differ
+  std::string temporary;          ///< a name of its own for this put, without folder
+  std::int64_t modified_ns;       ///< the file's time
+  std::vector<FilePart> parts{};  ///< behind the body
 };
 
 /// Makes the folders that are missing. Success: the file and its name are on the disk.

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "millrace/base/printable.h"
+#include "store/checksum/checksum.h"
 #include "store/file/descriptor.h"
 #include "store/file/file_error.h"
 #include "store/file/file_path.h"
@@ -79,6 +80,18 @@ Result<std::string> FileStore::path_for(std::string_view key, ErrorCode otherwis
   return fail(Error::fatal(otherwise, fmt::format("{}{}: no file can have this name: it holds an empty, '.' or '..' "
                                                   "segment or a NUL byte",
                                                   describe(), printable_key(key))));
+}
+
+Result<void> FileStore::refuse_settings(std::string_view path, const ObjectSettings& settings) const {
+  const auto names = names_of(settings);
+  if (names.empty()) return {};
+  return fail(Error::fatal(ErrorCode::not_supported, fmt::format("{}: a file has no place for {}: leave that out here",
+                                                                 printable_key(path), fmt::join(names, ", "))));
+}
+
+std::int64_t FileStore::next_stamp() {
+  return context_.clock->unix_micros() * 1000 +
+         static_cast<std::int64_t>(puts_.fetch_add(1, memory_order_relaxed) % 1000);
 }
 
 /// The walk that the page before left, or a new one that starts behind its last key (the token carries it).
@@ -219,18 +232,17 @@ Result<WholeObject> FileStore::get(std::string_view key, std::size_t limit, std:
 
 Result<PutResult> FileStore::put(const PutRequest& request) {
   MILLRACE_ASSIGN(const std::string path, path_for(request.key, ErrorCode::invalid_request));
-  const std::uint64_t count = puts_.fetch_add(1, memory_order_relaxed);
+  MILLRACE_TRY(refuse_settings(path, request.settings));
   FilePut put{path, request.body, request.condition, request.etag, "", 0};
   put.temporary = TemporaryName::make(context_.random->next());
-  // Microseconds of the clock, nanoseconds of a counter: two puts within a tick still differ.
-  put.modified_ns = context_.clock->unix_micros() * 1000 + static_cast<std::int64_t>(count % 1000);
+  put.modified_ns = next_stamp();
   auto tag = put_file(put);
   // A refused put tells its caller that something durable is there, so its folder is owed the same.
   if (tag || tag.error().code() == ErrorCode::precondition_failed) {
     MILLRACE_TRY(folders_.attend(std::string(folder_of(path))));
   }
   if (!tag) return fail(std::move(tag).error());
-  return PutResult{*std::move(tag)};
+  return PutResult{*std::move(tag), checksum_of(request.checksum, request.body)};
 }
 
 Result<HeadResult> FileStore::head(std::string_view key) {

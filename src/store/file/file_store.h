@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <list>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -35,10 +36,20 @@ class FileStore final : public ObjectStore {
   [[nodiscard]] std::optional<ReadInfo> read_at_once(const ReadRequest& request) override;
   [[nodiscard]] Result<WholeObject> get(std::string_view key, std::size_t limit,
                                         std::optional<Duration> timeout = {}) override;
-  /// Content type, encoding and metadata are dropped: a file has no place for them.
+  /// Content type, encoding and metadata are dropped: a file has no place for them. Settings are not_supported. A
+  /// checksum is that of the bytes given, since nothing carries them further than the disk.
   [[nodiscard]] Result<PutResult> put(const PutRequest& request) override;
   [[nodiscard]] Result<HeadResult> head(std::string_view key) override;
   [[nodiscard]] Result<void> remove(std::string_view key) override;
+  // Parts are files with dot-names in the object's folder until the object is made of them (README.md).
+  [[nodiscard]] Result<UploadId> begin_upload(const UploadRequest& request) override;
+  [[nodiscard]] Result<PartResult> put_part(const UploadId& upload, int number, std::string_view body,
+                                            std::optional<Duration> timeout = {}) override;
+  [[nodiscard]] Result<PutResult> complete_upload(const UploadId& upload, std::span<const PartResult> parts,
+                                                  PutCondition condition = PutCondition::none,
+                                                  std::optional<Duration> timeout = {}) override;
+  [[nodiscard]] Result<void> abort_upload(const UploadId& upload) override;
+  [[nodiscard]] Result<UploadPage> list_uploads(const ListUploadsRequest& request) override;
   [[nodiscard]] ReadAdvice read_advice() const override;
   void cancel_all() override;
 
@@ -51,6 +62,9 @@ class FileStore final : public ObjectStore {
   /// The path of a key; fails when no file can have it.
   Result<std::string> path_for(std::string_view key, ErrorCode otherwise) const;
   Result<void> going_on() const;
+  Result<void> refuse_settings(std::string_view path, const ObjectSettings& settings) const;
+  /// A time for a file: microseconds of the clock, nanoseconds of a counter, so that two within a tick still differ.
+  std::int64_t next_stamp();
   ReadOutcome read(ReadJob& job) const;
   std::unique_ptr<FileWalk> resume_walk(const ListRequest& request);
 

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "millrace/base/printable.h"
+#include "store/checksum/checksum.h"
 
 namespace millrace::testing {
 namespace {
@@ -42,6 +43,16 @@ std::string_view to_string(StoreOp op) noexcept {
       return "head";
     case StoreOp::remove:
       return "remove";
+    case StoreOp::begin_upload:
+      return "begin_upload";
+    case StoreOp::put_part:
+      return "put_part";
+    case StoreOp::complete_upload:
+      return "complete_upload";
+    case StoreOp::abort_upload:
+      return "abort_upload";
+    case StoreOp::list_uploads:
+      return "list_uploads";
   }
   return "unknown";
 }
@@ -60,6 +71,13 @@ void MemoryStore::set(std::string key, std::string bytes, Traits traits) {
 void MemoryStore::erase(std::string_view key) {
   const MutexLock lock(mutex_);
   if (const auto found = objects_.find(key); found != objects_.end()) objects_.erase(found);
+}
+
+std::optional<MemoryStore::Asked> MemoryStore::asked(std::string_view key) const {
+  const MutexLock lock(mutex_);
+  const auto found = objects_.find(key);
+  if (found == objects_.end()) return std::nullopt;
+  return found->second.asked;
 }
 
 std::map<std::string, std::string> MemoryStore::contents() const {
@@ -195,24 +213,34 @@ Result<PutResult> MemoryStore::put(const PutRequest& request) {
   if (request.key.empty()) {
     return fail(Error::fatal(ErrorCode::invalid_request, options_.name + ": an object needs a key"));
   }
-  if (options_.honours_conditions) {
-    const bool kept = request.condition == PutCondition::none ||
-                      (request.condition == PutCondition::if_absent && !before) ||
-                      (request.condition == PutCondition::if_match && before && before->etag == request.etag);
-    if (!kept) {
-      return fail(Error::fatal(
-          ErrorCode::precondition_failed,
-          fmt::format("{}/{}: {}", options_.name, printable_key(request.key),
-                      request.condition == PutCondition::if_absent ? "exists already"
-                                                                   : "is not the version that was to be replaced")));
-    }
-  }
-  Object object{std::make_shared<const std::string>(request.body), tag_of(request.body), Traits(), request.metadata};
-  object.traits.content_encoding = request.content_encoding;
-  object.traits.last_modified = options_.clock->unix_micros();
-  PutResult result{object.etag};
-  objects_[request.key] = std::move(object);
-  return result;
+  MILLRACE_TRY(check_condition(request.key, request.condition, request.etag, before ? &before->etag : nullptr));
+  ETag etag =
+      store(request.key, std::string(request.body),
+            {request.content_type, request.content_encoding, request.metadata, request.settings, request.checksum});
+  return PutResult{std::move(etag), checksum_of(request.checksum, request.body)};
+}
+
+Result<void> MemoryStore::check_condition(std::string_view key, PutCondition condition, const ETag& etag,
+                                          const ETag* there) const {
+  const bool kept = condition == PutCondition::none || (condition == PutCondition::if_absent && there == nullptr) ||
+                    (condition == PutCondition::if_match && there != nullptr && *there == etag);
+  if (kept || !options_.honours_conditions) return {};
+  return fail(
+      Error::fatal(ErrorCode::precondition_failed,
+                   fmt::format("{}/{}: {}", options_.name, printable_key(key),
+                               condition == PutCondition::if_absent ? "exists already"
+                                                                    : "is not the version that was to be replaced")));
+}
+
+ETag MemoryStore::store(const std::string& key, std::string bytes, Asked asked) {
+  Traits traits;
+  traits.content_encoding = asked.content_encoding;
+  traits.storage_class = asked.settings.storage_class;
+  traits.last_modified = options_.clock->unix_micros();
+  ETag etag = tag_of(bytes);
+  objects_[key] =
+      Object{std::make_shared<const std::string>(std::move(bytes)), etag, std::move(traits), std::move(asked)};
+  return etag;
 }
 
 Result<HeadResult> MemoryStore::head(std::string_view key) {
@@ -220,8 +248,9 @@ Result<HeadResult> MemoryStore::head(std::string_view key) {
   MILLRACE_ASSIGN(const Object object, begin({.op = StoreOp::head, .key = std::string(key)}));
   return HeadResult{
       {std::string(key), object.bytes->size(), object.etag, object.traits.last_modified, object.traits.storage_class},
-      object.metadata,
-      object.traits.content_encoding};
+      object.asked.metadata,
+      object.traits.content_encoding,
+      object.asked.content_type};
 }
 
 Result<void> MemoryStore::remove(std::string_view key) {

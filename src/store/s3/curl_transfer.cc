@@ -31,6 +31,24 @@ long receive_buffer(std::size_t expected_bytes) {
   return expected_bytes > (32U << 10U) ? 128L << 10 : 32L << 10;
 }
 
+std::string_view trimmed(std::string_view text) {
+  while (text.starts_with(' ') || text.starts_with('\t')) text.remove_prefix(1);
+  while (text.ends_with(' ') || text.ends_with('\t')) text.remove_suffix(1);
+  return text;
+}
+
+// A folded line goes on with the value before it, with one blank between.
+void append_folded(std::string& value, std::string_view line) {
+  if (!value.empty()) value += ' ';
+  value += trimmed(line);
+}
+
+bool is_content_type(std::string_view name) {
+  constexpr std::string_view kName = "content-type";
+  return std::ranges::equal(name, kName, {},
+                            [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+}
+
 }  // namespace
 
 void prepare_curl() {
@@ -99,6 +117,10 @@ void CurlTransfer::begin(std::uint64_t id, HttpRequest request, HttpReceiver& re
   // Headers of libcurl's own that S3 has no use for, or that would add a round trip (Expect).
   curl_slist* list = curl_slist_append(nullptr, "Accept:");
   list = curl_slist_append(list, "Expect:");
+  // libcurl calls a POST a form, and a store would keep that as the type of an object that names none.
+  const bool typed =
+      std::ranges::any_of(request_.headers, [](const auto& each) { return is_content_type(each.first); });
+  if (request_.method == HttpMethod::post && !typed) list = curl_slist_append(list, "Content-Type:");
   std::string line;
   for (const auto& [name, value] : request_.headers) {
     // "Name;" is libcurl's way to send a header without a value.
@@ -146,15 +168,16 @@ bool CurlTransfer::take_header_line(std::string_view line) {
     refused_ = !receiver_->on_head(head_);
     return !refused_;
   }
+  if (line.starts_with(' ') || line.starts_with('\t')) {  // the value goes on, folded as old servers do
+    if (!head_.headers.empty()) append_folded(head_.headers.back().second, line);
+    return true;
+  }
   const auto colon = line.find(':');
   if (colon == line.npos) return true;
   std::string name(line.substr(0, colon));
   std::ranges::transform(name, name.begin(),
                          [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  std::string_view value = line.substr(colon + 1);
-  while (value.starts_with(' ') || value.starts_with('\t')) value.remove_prefix(1);
-  while (value.ends_with(' ') || value.ends_with('\t')) value.remove_suffix(1);
-  head_.headers.emplace_back(std::move(name), std::string(value));
+  head_.headers.emplace_back(std::move(name), std::string(trimmed(line.substr(colon + 1))));
   return true;
 }
 

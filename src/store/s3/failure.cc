@@ -30,6 +30,13 @@ constexpr auto kRetry = ErrorClass::retryable;
 
 constexpr CodeRow kCodes[] = {
     {"NoSuchKey", {kFatal, ErrorCode::not_found, ""}},
+    {"NoSuchUpload",
+     {kFatal, ErrorCode::not_found,
+      "the upload was completed or aborted, perhaps by a lifecycle rule of the bucket: look for the object, else "
+      "upload it again"}},
+    {"InvalidPart", {kFatal, ErrorCode::invalid_request, "a part is missing or is another now: upload it all again"}},
+    {"InvalidPartOrder", {kFatal, ErrorCode::invalid_request, ""}},
+    {"EntityTooSmall", {kFatal, ErrorCode::invalid_request, "every part but the last needs at least 5 MiB"}},
     {"NoSuchBucket", {kFatal, ErrorCode::invalid_request, "check the bucket's name, the region and the endpoint"}},
     {"InvalidBucketName", {kFatal, ErrorCode::invalid_request, "check the bucket's name"}},
     {"PreconditionFailed", {kFatal, ErrorCode::precondition_failed, ""}},

@@ -3,36 +3,24 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <utility>
 
-#include "millrace/base/check.h"
 #include "millrace/base/printable.h"
-#include "millrace/base/sync.h"
 #include "store/s3/answer_sink.h"
-#include "store/s3/aws_chain.h"
 #include "store/s3/http_date.h"
 #include "store/s3/proxy_url.h"
-#include "store/s3/s3_client.h"
-#include "store/s3/signer.h"
+#include "store/s3/put_object.h"
+#include "store/s3/s3_session.h"
+#include "store/s3/uploads.h"
 #include "store/s3/uri_encoding.h"
+#include "store/s3/write_headers.h"
 #include "store/s3/xml_answer.h"
 
 namespace millrace::s3 {
 
 namespace {
 
-constexpr std::size_t kLongestKey = 1024;         // bytes of UTF-8, S3's own limit
 constexpr std::size_t kLongestPage = 64U << 20U;  // a page holds 1000 keys of at most 1 KiB, encoded
-
-std::unexpected<Error> invalid(std::string message) {
-  return fail(Error::fatal(ErrorCode::invalid_request, std::move(message)));
-}
-
-// A value that could end the header and begin another.
-bool fits_header(std::string_view value) {
-  return std::ranges::none_of(value, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
-}
 
 // A page of some gateway in between is no answer of a store, whatever its status.
 Result<void> check_origin(const HttpHead& head, std::string_view doing) {
@@ -43,56 +31,43 @@ Result<void> check_origin(const HttpHead& head, std::string_view doing) {
                                            doing, printable(head.header("content-type"), 80))));
 }
 
-// Lets a blocking call wait for the loop thread.
-class Answer {
- public:
-  void set(Result<HttpHead> result) {
-    const MutexLock lock(mutex_);
-    result_ = std::move(result);
-    arrived_.notify_one();
-  }
-  Result<HttpHead> wait() {
-    const MutexLock lock(mutex_);
-    while (!result_) arrived_.wait(mutex_);
-    return *std::move(result_);
-  }
-
- private:
-  Mutex mutex_;
-  CondVar arrived_;
-  std::optional<Result<HttpHead>> result_ MILLRACE_GUARDED_BY(mutex_);
-};
-
 class S3Store final : public ObjectStore {
  public:
-  S3Store(const S3Options& options, const StoreContext& context, Endpoint endpoint, std::unique_ptr<HttpLoop> loop);
-  ~S3Store() override;
-  S3Store(const S3Store&) = delete;
-  S3Store& operator=(const S3Store&) = delete;
+  S3Store(const S3Options& options, const StoreContext& context, Endpoint endpoint, std::unique_ptr<HttpLoop> loop)
+      : session_(options, context, std::move(endpoint), std::move(loop)) {}
 
-  [[nodiscard]] std::string describe() const override { return "s3://" + options_.bucket; }
+  [[nodiscard]] std::string describe() const override { return session_.describe(); }
   [[nodiscard]] Result<ListPage> list(const ListRequest& request) override;
   std::shared_ptr<ReadHandle> start_read(ReadRequest request) override;
   [[nodiscard]] Result<WholeObject> get(std::string_view key, std::size_t limit,
                                         std::optional<Duration> timeout) override;
-  [[nodiscard]] Result<PutResult> put(const PutRequest& request) override;
+  [[nodiscard]] Result<PutResult> put(const PutRequest& request) override { return put_object(session_, request); }
   [[nodiscard]] Result<HeadResult> head(std::string_view key) override;
   [[nodiscard]] Result<void> remove(std::string_view key) override;
-  void cancel_all() override;
-  [[nodiscard]] bool on_loop_thread() const { return loop_->on_loop_thread(); }
+  [[nodiscard]] Result<UploadId> begin_upload(const UploadRequest& request) override {
+    return s3::begin_upload(session_, request);
+  }
+  [[nodiscard]] Result<PartResult> put_part(const UploadId& upload, int number, std::string_view body,
+                                            std::optional<Duration> timeout) override {
+    return s3::put_part(session_, upload, number, body, timeout);
+  }
+  [[nodiscard]] Result<PutResult> complete_upload(const UploadId& upload, std::span<const PartResult> parts,
+                                                  PutCondition condition, std::optional<Duration> timeout) override {
+    return s3::complete_upload(session_, upload, parts, condition, timeout);
+  }
+  [[nodiscard]] Result<void> abort_upload(const UploadId& upload) override {
+    return s3::abort_upload(session_, upload);
+  }
+  [[nodiscard]] Result<UploadPage> list_uploads(const ListUploadsRequest& request) override {
+    return s3::list_uploads(session_, request);
+  }
+  void cancel_all() override { session_.cancel_all(); }
+  [[nodiscard]] bool on_loop_thread() const { return session_.on_loop_thread(); }
 
  private:
   class Read;
   class Handle;
-  [[nodiscard]] S3Request request(HttpMethod method, std::string_view key, std::string_view doing) const;
-  /// Runs it on the loop thread and waits.
-  [[nodiscard]] Result<HttpHead> run(S3Request request, AnswerSink& sink);
-  [[nodiscard]] std::string name_of(std::string_view key) const { return describe() + "/" + printable(key); }
-
-  const S3Options options_;
-  Atomic<std::uint64_t> last_call_{0};
-  std::unique_ptr<S3Client> client_;
-  std::unique_ptr<HttpLoop> loop_;  // last: its thread uses the rest, and is joined first
+  S3Session session_;
 };
 
 // One read: the memory it fills and whom it tells.
@@ -126,54 +101,8 @@ class S3Store::Handle final : public ReadHandle {
   const S3Client::CallId id_;
 };
 
-std::vector<std::string> secrets_of(const S3Options& options) {
-  std::vector<std::string> secrets = secrets_of_proxy(options.proxy_url);
-  if (!options.chain.external_id.empty()) secrets.push_back(options.chain.external_id);
-  std::ranges::sort(secrets, std::ranges::greater{}, &std::string::size);
-  return secrets;
-}
-
-S3Store::S3Store(const S3Options& options, const StoreContext& context, Endpoint endpoint,
-                 std::unique_ptr<HttpLoop> loop)
-    : options_(options), loop_(std::move(loop)) {
-  std::shared_ptr<CredentialSource> source;
-  if (!options.skip_signature) {
-    if (options.keys) source = make_static_credentials(*options.keys);
-    source =
-        make_credential_source(std::move(source), options.chain,
-                               {loop_.get(), context.clock, options.environment, options.region, options.allow_http});
-  }
-  client_ = std::make_unique<S3Client>(
-      *loop_, S3Client::Options{std::move(endpoint), options.region, options.requester_pays, secrets_of(options)},
-      std::move(source), *context.clock, context.log.named("s3"));
-}
-
-S3Store::~S3Store() {
-  // Calls that wait for credentials have no transfer that the loop could end.
-  loop_->post([this] { client_->cancel_all(); });
-}
-
-S3Request S3Store::request(HttpMethod method, std::string_view key, std::string_view doing) const {
-  S3Request request;
-  request.method = method;
-  request.key = key;
-  request.payload = options_.unsigned_payload ? kUnsignedPayload : kEmptyPayload;
-  request.timeout = options_.request_timeout;
-  request.doing = fmt::format("{} {}", doing, name_of(key));
-  return request;
-}
-
-Result<HttpHead> S3Store::run(S3Request request, AnswerSink& sink) {
-  MILLRACE_CHECK(!on_loop_thread(), "a blocking call of a store within one of its own completions waits for itself");
-  Answer answer;
-  loop_->post([&, id = last_call_.fetch_add(1) + 1] {
-    client_->start(id, std::move(request), sink, [&](Result<HttpHead> result) { answer.set(std::move(result)); });
-  });
-  return answer.wait();
-}
-
 Result<ListPage> S3Store::list(const ListRequest& asked) {
-  S3Request call = request(HttpMethod::get, asked.prefix, "listing");
+  S3Request call = session_.request(HttpMethod::get, asked.prefix, "listing");
   call.key.clear();
   QueryPairs query = {{"list-type", "2"}, {"encoding-type", "url"}, {"max-keys", fmt::format("{}", asked.max_keys)}};
   if (!asked.prefix.empty()) query.emplace_back("prefix", asked.prefix);
@@ -184,7 +113,7 @@ Result<ListPage> S3Store::list(const ListRequest& asked) {
   call.expected_bytes = asked.max_keys * 300;  // about what a page holds per key
   const std::string doing = call.doing + ": ";
   TextSink sink(kLongestPage);
-  MILLRACE_ASSIGN(const HttpHead head, run(std::move(call), sink));
+  MILLRACE_ASSIGN(const HttpHead head, session_.run(std::move(call), sink));
   if (const auto error = parse_error_xml(sink.text())) {
     return fail(error_of(read_failure(head, sink.text(), 0), doing.substr(0, doing.size() - 2)));
   }
@@ -198,91 +127,47 @@ Result<ListPage> S3Store::list(const ListRequest& asked) {
 }
 
 std::shared_ptr<ReadHandle> S3Store::start_read(ReadRequest asked) {
-  const S3Client::CallId id = last_call_.fetch_add(1) + 1;
-  auto handle = std::make_shared<Handle>(loop_->poster(), client_.get(), id);
+  const S3Client::CallId id = session_.next_call();
+  auto handle = std::make_shared<Handle>(session_.loop().poster(), &session_.client(), id);
   if (asked.destination.empty() || asked.key.empty() || !fits_header(asked.if_match.value)) {
     const char* why = asked.key.empty()           ? "an empty key"
                       : asked.destination.empty() ? "a read of no bytes"
                                                   : "an ETag with control characters";
-    asked.done({invalid(fmt::format("reading {}: {} is refused", name_of(asked.key), why)), 0});
+    asked.done({refused("reading " + session_.name_of(asked.key), fmt::format("{} is refused", why)), 0});
     return handle;
   }
   const std::uint64_t last = asked.offset + asked.destination.size() - 1;
-  S3Request call = request(HttpMethod::get, asked.key, "reading");
+  S3Request call = session_.request(HttpMethod::get, asked.key, "reading");
   call.doing += fmt::format(" (bytes {} to {})", asked.offset, last);
   call.expected_bytes = asked.destination.size();
   call.headers.emplace_back("Range", fmt::format("bytes={}-{}", asked.offset, last));
   if (asked.if_match.pins()) call.headers.emplace_back("If-Match", asked.if_match.value);
   auto read = std::make_unique<Read>(std::move(asked));
-  loop_->post([this, id, call = std::move(call), read = std::move(read)]() mutable {
+  session_.loop().post([this, id, call = std::move(call), read = std::move(read)]() mutable {
     RangeSink& sink = read->sink;
-    client_->start(id, std::move(call), sink,
-                   [read = std::move(read)](Result<HttpHead> result) { read->finish(std::move(result)); });
+    session_.client().start(id, std::move(call), sink,
+                            [read = std::move(read)](Result<HttpHead> result) { read->finish(std::move(result)); });
   });
   return handle;
 }
 
 Result<WholeObject> S3Store::get(std::string_view key, std::size_t limit, std::optional<Duration> timeout) {
-  S3Request call = request(HttpMethod::get, key, "reading");
+  S3Request call = session_.request(HttpMethod::get, key, "reading");
   if (timeout) call.timeout = timeout;
   const std::string doing = call.doing;
-  if (key.empty()) return invalid(doing + ": an empty key is refused");
+  if (key.empty()) return refused(doing, "an empty key is refused");
   TextSink sink(limit);
-  MILLRACE_ASSIGN(const HttpHead head, run(std::move(call), sink));
+  MILLRACE_ASSIGN(const HttpHead head, session_.run(std::move(call), sink));
   MILLRACE_TRY(check_origin(head, doing));
   return WholeObject{std::move(sink.text()), ETag{std::string(head.header("etag"))}};
 }
 
-Result<PutResult> S3Store::put(const PutRequest& asked) {
-  S3Request call = request(HttpMethod::put, asked.key, "writing");
-  const std::string doing = call.doing;
-  if (asked.key.size() > kLongestKey) {
-    return fail(Error::fatal(ErrorCode::limit, fmt::format("{}: the key has {} bytes, and S3 allows {}", doing,
-                                                           asked.key.size(), kLongestKey)));
-  }
-  if (asked.key.empty()) return invalid(doing + ": an empty key is refused");
-  call.body = asked.body;
-  if (!options_.unsigned_payload) call.payload = sha256_hex(asked.body);
-  if (asked.timeout) call.timeout = asked.timeout;
-  if (asked.condition == PutCondition::if_absent) call.headers.emplace_back("If-None-Match", "*");
-  if (asked.condition == PutCondition::if_match) {
-    if (asked.etag.empty()) return invalid(doing + ": to replace an exact version its ETag is needed");
-    call.headers.emplace_back("If-Match", asked.etag.value);
-  }
-  if (!asked.content_type.empty()) call.headers.emplace_back("Content-Type", asked.content_type);
-  if (!asked.content_encoding.empty()) call.headers.emplace_back("Content-Encoding", asked.content_encoding);
-  for (const auto& [name, value] : asked.metadata) call.headers.emplace_back("x-amz-meta-" + name, value);
-  for (const auto& [name, value] : call.headers) {
-    if (!fits_header(name) || !fits_header(value)) {
-      return invalid(fmt::format("{}: header {} with control characters is refused", doing, printable(name, 80)));
-    }
-  }
-  ShortSink sink;
-  auto head = run(std::move(call), sink);
-  if (!head) {
-    Error error = std::move(head).error();
-    // To replace what is gone is a condition that does not hold.
-    if (asked.condition == PutCondition::if_match && error.code() == ErrorCode::not_found) {
-      Error gone = Error::fatal(ErrorCode::precondition_failed, error.message());
-      for (const auto& [name, value] : error.context()) gone.with(name, value);
-      return fail(std::move(gone));
-    }
-    return fail(std::move(error));
-  }
-  if (parse_error_xml(sink.text())) return fail(error_of(read_failure(*head, sink.text(), 0), doing));
-  if (head->header("etag").empty()) {
-    return fail(Error::retryable(ErrorCode::bad_response,
-                                 doing + ": the answer has no ETag, so nothing proves that the object is stored"));
-  }
-  return PutResult{ETag{std::string(head->header("etag"))}};
-}
-
 Result<HeadResult> S3Store::head(std::string_view key) {
-  S3Request call = request(HttpMethod::head, key, "asking for");
+  S3Request call = session_.request(HttpMethod::head, key, "asking for");
   const std::string doing = call.doing;
-  if (key.empty()) return invalid(doing + ": an empty key is refused");
+  if (key.empty()) return refused(doing, "an empty key is refused");
   ShortSink sink;
-  MILLRACE_ASSIGN(const HttpHead head, run(std::move(call), sink));
+  MILLRACE_ASSIGN(const HttpHead head, session_.run(std::move(call), sink));
   MILLRACE_TRY(check_origin(head, doing));
   const auto size = content_length(head);
   if (!size) {
@@ -295,6 +180,7 @@ Result<HeadResult> S3Store::head(std::string_view key) {
   result.info.last_modified = parse_http_date(head.header("last-modified")).value_or(kNoTimestamp);
   result.info.storage_class = head.header("x-amz-storage-class");
   result.content_encoding = head.header("content-encoding");
+  result.content_type = head.header("content-type");
   for (const auto& [name, value] : head.headers) {
     constexpr std::string_view kPrefix = "x-amz-meta-";
     if (name.starts_with(kPrefix)) result.metadata.emplace_back(name.substr(kPrefix.size()), value);
@@ -303,19 +189,14 @@ Result<HeadResult> S3Store::head(std::string_view key) {
 }
 
 Result<void> S3Store::remove(std::string_view key) {
-  S3Request call = request(HttpMethod::remove, key, "deleting");
+  S3Request call = session_.request(HttpMethod::remove, key, "deleting");
   const std::string doing = call.doing;
-  if (key.empty()) return invalid(doing + ": an empty key is refused");
+  if (key.empty()) return refused(doing, "an empty key is refused");
   ShortSink sink;
-  const auto head = run(std::move(call), sink);
+  const auto head = session_.run(std::move(call), sink);
   if (head) return check_origin(*head, doing);
   if (head.error().code() == ErrorCode::not_found) return {};
   return fail(head.error());
-}
-
-void S3Store::cancel_all() {
-  loop_->cancel_all();
-  loop_->post([this] { client_->cancel_all(); });
 }
 
 HttpLoopOptions loop_options(const S3Options& options, const Endpoint& endpoint) {

@@ -4,42 +4,16 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <pugixml.hpp>
 #include <utility>
 
 #include "millrace/base/printable.h"
 #include "store/s3/http_date.h"
 #include "store/s3/uri_encoding.h"
+#include "store/s3/xml_tree.h"
 
 namespace millrace::s3 {
 
 namespace {
-
-// Blanks are bytes of keys: nothing is trimmed, no line end is rewritten, no encoding is guessed.
-constexpr unsigned kParse = pugi::parse_escapes | pugi::parse_cdata | pugi::parse_ws_pcdata_single;
-
-// Names may carry a namespace prefix (`s3:Key`).
-std::string_view local_name(const pugi::xml_node& node) {
-  const std::string_view name = node.name();
-  const auto colon = name.rfind(':');
-  return colon == name.npos ? name : name.substr(colon + 1);
-}
-
-pugi::xml_node child(const pugi::xml_node& parent, std::string_view name) {
-  for (const pugi::xml_node& node : parent.children()) {
-    if (node.type() == pugi::node_element && local_name(node) == name) return node;
-  }
-  return {};
-}
-
-std::string_view text(const pugi::xml_node& parent, std::string_view name) { return child(parent, name).text().get(); }
-
-pugi::xml_node root(const pugi::xml_document& document) {
-  for (const pugi::xml_node& node : document.children()) {
-    if (node.type() == pugi::node_element) return node;
-  }
-  return {};
-}
 
 std::unexpected<Error> bad(std::string why) {
   return fail(Error::retryable(ErrorCode::bad_response, "the answer is no page of a listing: " + std::move(why)));
@@ -80,8 +54,7 @@ Result<ObjectInfo> parse_object(const pugi::xml_node& node, bool encoded, std::s
 
 std::optional<XmlError> parse_error_xml(std::string_view body) {
   pugi::xml_document document;
-  const auto parsed = document.load_buffer(body.data(), body.size(), kParse, pugi::encoding_utf8);
-  if (!parsed) return std::nullopt;
+  if (!parse_xml(body, document)) return std::nullopt;
   pugi::xml_node node = root(document);
   if (local_name(node) == "ErrorResponse") node = child(node, "Error");
   if (local_name(node) != "Error") return std::nullopt;
@@ -96,7 +69,7 @@ std::optional<XmlError> parse_error_xml(std::string_view body) {
 Result<ListPage> parse_listing(std::string_view body, std::string_view prefix) {
   if (body.empty()) return bad("it is empty");
   pugi::xml_document document;
-  const auto parsed = document.load_buffer(body.data(), body.size(), kParse, pugi::encoding_utf8);
+  const auto parsed = parse_xml(body, document);
   if (!parsed) return bad(fmt::format("{} at byte {} of {}", parsed.description(), parsed.offset, body.size()));
   const pugi::xml_node result = root(document);
   if (local_name(result) != "ListBucketResult") {

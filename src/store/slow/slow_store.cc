@@ -82,6 +82,33 @@ Result<void> SlowStore::remove(std::string_view key) {
   return inner_->remove(key);
 }
 
+Result<UploadId> SlowStore::begin_upload(const UploadRequest& request) {
+  MILLRACE_TRY(take_time(0));
+  return inner_->begin_upload(request);
+}
+
+Result<PartResult> SlowStore::put_part(const UploadId& upload, int number, std::string_view body,
+                                       std::optional<Duration> timeout) {
+  MILLRACE_TRY(take_time(body.size()));
+  return inner_->put_part(upload, number, body, timeout);
+}
+
+Result<PutResult> SlowStore::complete_upload(const UploadId& upload, std::span<const PartResult> parts,
+                                             PutCondition condition, std::optional<Duration> timeout) {
+  MILLRACE_TRY(take_time(0));
+  return inner_->complete_upload(upload, parts, condition, timeout);
+}
+
+Result<void> SlowStore::abort_upload(const UploadId& upload) {
+  MILLRACE_TRY(take_time(0));
+  return inner_->abort_upload(upload);
+}
+
+Result<UploadPage> SlowStore::list_uploads(const ListUploadsRequest& request) {
+  MILLRACE_TRY(take_time(0));
+  return inner_->list_uploads(request);
+}
+
 void SlowStore::cancel_all() {
   line_->cancel_all();
   inner_->cancel_all();

@@ -88,5 +88,6 @@ inline bool always(const StorePredicates&) { return true; }
 [[nodiscard]] std::span<const NamedCase> key_cases();
 [[nodiscard]] std::span<const NamedCase> read_cases();
 [[nodiscard]] std::span<const NamedCase> write_cases();
+[[nodiscard]] std::span<const NamedCase> upload_cases();
 
 }  // namespace millrace::testing

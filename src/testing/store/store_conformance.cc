@@ -29,7 +29,7 @@ class StoreConformanceTest : public ::testing::Test {
 
 int register_store_conformance(const std::string& suite, StorePredicates predicates, StoreFactory factory) {
   int count = 0;
-  for (const auto cases : {list_cases(), key_cases(), read_cases(), write_cases()}) {
+  for (const auto cases : {list_cases(), key_cases(), read_cases(), write_cases(), upload_cases()}) {
     for (const NamedCase& named : cases) {
       if (!named.fits(predicates)) continue;
       ++count;

@@ -21,7 +21,9 @@ enum class Wrong {
   decodes_keys,
   cancels_never,
   short_read,
-  start_after_inclusive
+  start_after_inclusive,
+  aborts_nothing,
+  loses_last_part
 };
 
 /// A memory store with one fault that no script brings.
@@ -56,6 +58,21 @@ class WrongStore final : public ObjectStore {
   }
   Result<HeadResult> head(std::string_view key) override { return inner_.head(name(key)); }
   Result<void> remove(std::string_view key) override { return inner_.remove(name(key)); }
+  Result<UploadId> begin_upload(const UploadRequest& request) override { return inner_.begin_upload(request); }
+  Result<PartResult> put_part(const UploadId& upload, int number, std::string_view body,
+                              std::optional<Duration> timeout) override {
+    return inner_.put_part(upload, number, body, timeout);
+  }
+  Result<PutResult> complete_upload(const UploadId& upload, std::span<const PartResult> parts, PutCondition condition,
+                                    std::optional<Duration> timeout) override {
+    if (wrong_ == Wrong::loses_last_part && parts.size() > 1) parts = parts.first(parts.size() - 1);
+    return inner_.complete_upload(upload, parts, condition, timeout);
+  }
+  Result<void> abort_upload(const UploadId& upload) override {
+    if (wrong_ == Wrong::aborts_nothing) return {};
+    return inner_.abort_upload(upload);
+  }
+  Result<UploadPage> list_uploads(const ListUploadsRequest& request) override { return inner_.list_uploads(request); }
   void cancel_all() override {
     if (wrong_ != Wrong::cancels_never) inner_.cancel_all();
   }
@@ -77,7 +94,7 @@ class WrongStore final : public ObjectStore {
 
 /// Failures of one case on one store.
 int failures(std::string_view case_name, std::shared_ptr<ObjectStore> store) {
-  for (const auto cases : {list_cases(), key_cases(), read_cases(), write_cases()}) {
+  for (const auto cases : {list_cases(), key_cases(), read_cases(), write_cases(), upload_cases()}) {
     const auto named = std::ranges::find(cases, case_name, [](const NamedCase& c) { return std::string_view(c.name); });
     if (named == cases.end()) continue;
     ::testing::TestPartResultArray results;
@@ -106,6 +123,8 @@ TEST(StoreSuite, NoticesEachKindOfWrongStore) {
       {Wrong::cancels_never, "CancelAllEndsEverything"},
       {Wrong::short_read, "Ranges"},
       {Wrong::start_after_inclusive, "StartAfterIsExclusive"},
+      {Wrong::aborts_nothing, "J06_AnAbortedUploadIsGone"},
+      {Wrong::loses_last_part, "PartsAreJoinedByNumber"},
   };
   for (const auto& [wrong, name] : expected) {
     EXPECT_GT(failures(name, std::make_shared<WrongStore>(wrong)), 0) << name;
@@ -115,7 +134,8 @@ TEST(StoreSuite, NoticesEachKindOfWrongStore) {
 
 // B07: a store that takes conditions and ignores them.
 TEST(StoreSuite, B07_NoticesIgnoredConditions) {
-  for (const char* name : {"CreateOnly", "ReplaceExactly", "F12_OneCreatorWins"}) {
+  for (const char* name :
+       {"CreateOnly", "ReplaceExactly", "F12_OneCreatorWins", "CompletionCreatesOnly", "F12_OneUploadCreates"}) {
     EXPECT_GT(failures(name, std::make_shared<MemoryStore>(MemoryStore::Options{.honours_conditions = false})), 0)
         << name;
   }

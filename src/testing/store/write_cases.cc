@@ -111,8 +111,25 @@ void metadata_comes_back(StoreCase& t) {
   EXPECT_THAT(head->metadata, Contains(Pair("millrace-xxh3", "0123456789abcdef")));
   EXPECT_THAT(head->metadata, Contains(Pair("other", "a b")));
   EXPECT_EQ(head->content_encoding, "gzip");
+  EXPECT_EQ(head->content_type, "application/x-ndjson");
   t.put("a", "y");
   EXPECT_TRUE(t.store().head(t.key("a"))->metadata.empty()) << "an overwrite leaves nothing of the old object";
+}
+
+void a_checksum_is_that_of_the_bytes(StoreCase& t) {
+  // The check values of each algorithm's definition.
+  const std::pair<ChecksumKind, const char*> expected[] = {
+      {ChecksumKind::none, ""},
+      {ChecksumKind::crc32, "y/Q5Jg=="},
+      {ChecksumKind::crc32c, "4waSgw=="},
+      {ChecksumKind::crc64nvme, "rosUhgp5mIg="},
+      {ChecksumKind::sha256, "FeKw08M4keuw8e9gnsQZQgwg4yDOlMZfvIwzEkSOsiU="}};
+  for (const auto& [kind, checksum] : expected) {
+    const auto put = t.store().put({.key = t.key("a"), .body = "123456789", .checksum = kind});
+    ASSERT_TRUE(put) << put.error().describe();
+    EXPECT_EQ(put->checksum, checksum);
+  }
+  EXPECT_EQ(t.get("a"), "123456789");
 }
 
 void removing_is_idempotent(StoreCase& t) {
@@ -154,6 +171,7 @@ constexpr NamedCase kCases[] = {
     {"F12_OneCreatorWins", f12_one_creator_wins, conditions},
     {"F12_NoUpdateIsLost", f12_no_update_is_lost, updates},
     {"MetadataComesBack", metadata_comes_back, [](const StorePredicates& p) { return p.keeps_metadata; }},
+    {"AChecksumIsThatOfTheBytes", a_checksum_is_that_of_the_bytes, always},
     {"RemovingIsIdempotent", removing_is_idempotent, always},
     {"PutsSideBySide", puts_side_by_side, always},
 };
