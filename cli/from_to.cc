@@ -10,6 +10,7 @@
 
 #include "millrace/base/printable.h"
 #include "millrace/base/time.h"
+#include "millrace/codec/decompressor.h"
 #include "millrace/store/store_url.h"
 
 namespace millrace::cli {
@@ -100,7 +101,8 @@ Result<void> copy_records(Config& config, const std::string& from) {
     const bool whole = config.section("source.s3.format").text() == "raw";
     MILLRACE_TRY(config.set("sink.s3.delimiter", whole ? R"("")" : R"("\n")", "--to"));
   }
-  if (missing("extension")) MILLRACE_TRY(config.set("sink.s3.extension", extension_of(from), "--to"));
+  const bool as_stored = config.section("source.s3.compression").text() == "none";
+  if (missing("extension")) MILLRACE_TRY(config.set("sink.s3.extension", extension_of(from, as_stored), "--to"));
   return {};
 }
 
@@ -117,13 +119,11 @@ Result<void> keep_position(LoadedConfig& loaded, const std::string& to) {
 
 }  // namespace
 
-std::string extension_of(const std::string& from) {
+std::string extension_of(const std::string& from, bool as_stored) {
   const auto url = StoreUrl::parse(from);
   if (!url || url->key.ends_with('/')) return "ndjson";
   std::string_view name = last_segment(url->key);
-  for (const std::string_view codec : {".gz", ".gzip", ".zst", ".zstd"}) {
-    if (name.ends_with(codec)) name.remove_suffix(codec.size());
-  }
+  if (!as_stored && codec_of_key(name) != Codec::none) name = name.substr(0, name.rfind('.'));
   const std::size_t dot = name.rfind('.');
   if (dot == std::string_view::npos || dot == 0 || !is_word(name.substr(dot + 1))) return "ndjson";
   return std::string(name.substr(dot + 1));

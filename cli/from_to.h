@@ -24,7 +24,8 @@ struct LoadedConfig {
 /// and is derived from both urls. Fails when that would lie under the source's prefix, or the output does.
 [[nodiscard]] Result<std::string> manifest_url_beside(const std::string& from, const std::string& to);
 
-/// "jsonl" of "s3://b/in/day.jsonl.gz"; "ndjson" where the url names no file.
-[[nodiscard]] std::string extension_of(const std::string& from);
+/// "jsonl" of "s3://b/in/day.jsonl.gz", as it is written decoded; with `as_stored` "gz". "ndjson" where the url names
+/// no file.
+[[nodiscard]] std::string extension_of(const std::string& from, bool as_stored = false);
 
 }  // namespace millrace::cli

@@ -146,6 +146,11 @@ TEST(FromTo, ExtensionOfTheInput) {
   EXPECT_EQ(extension_of("file:///in/day.jsonl"), "jsonl");
   EXPECT_EQ(extension_of("file:///in/day.jsonl.gz"), "jsonl");
   EXPECT_EQ(extension_of("file:///in/day.zst"), "ndjson");
+  for (const std::string ending : {".gz", ".gzip", ".zst", ".zstd", ".bz2", ".xz", ".lz4"}) {
+    EXPECT_EQ(extension_of("file:///in/day.jsonl" + ending), "jsonl") << ending;
+    EXPECT_EQ(extension_of("file:///in/day" + ending), "ndjson") << ending;
+    EXPECT_EQ(extension_of("file:///in/day.jsonl" + ending, /*as_stored=*/true), ending.substr(1)) << ending;
+  }
   EXPECT_EQ(extension_of("file:///in/.hidden"), "ndjson");
   EXPECT_EQ(extension_of("s3://my.bucket"), "ndjson");
   EXPECT_EQ(extension_of("s3://b/2026.07/"), "ndjson");

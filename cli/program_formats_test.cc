@@ -85,6 +85,22 @@ TEST_F(ProgramFormats, ABadRowOfCsvIsSkippedAndCountedWhereThatIsAskedFor) {
   EXPECT_EQ(out_bytes(), "{\"id\":\"1\",\"name\":\"one\"}\n{\"id\":\"4\",\"name\":\"four\"}\n");
 }
 
+TEST_F(ProgramFormats, CsvWhoseHeaderNamesColumnsAlikeFailsOnlyWhereNamesAreNeeded) {
+  folder.write("in/a.csv", "a,,a,\n1,2,3,4\n");
+  const Ended named = copy({"source.s3.format=csv", "decode.csv.on_error=skip"});
+  EXPECT_EQ(named.code, 1) << named.err;
+  EXPECT_THAT(named.err, HasSubstr("in/a.csv"));
+  EXPECT_THAT(named.err, HasSubstr("names columns 1 and 3 alike, 'a'"));
+  EXPECT_THAT(named.err, HasSubstr("decode: {raw: {}}"));
+}
+
+TEST_F(ProgramFormats, CsvWhoseHeaderNamesColumnsAlikePassesAsRows) {
+  folder.write("in/a.csv", "a,,a,\n1,2,3,4\n");
+  const Ended passed = copy({"source.s3.format=csv", "decode.raw={}"});
+  EXPECT_EQ(passed.code, 0) << passed.err;
+  EXPECT_EQ(out_bytes(), "1,2,3,4\n");
+}
+
 TEST_F(ProgramFormats, CsvOptionsWithoutCsvAreRefused) {
   folder.write("in/a.csv", "a\n");
   const Ended other = copy({"source.s3.csv.delimiter=;"});

@@ -144,10 +144,9 @@ TEST_F(FormatFaults, C12_WhatIsNoArrayNamesObjectElementAndTheWayOut) {
 }
 
 TEST_F(FormatFaults, WhatIsNoCsvNamesObjectRowLineAndTheWayOut) {
-  EXPECT_EQ(
-      problem_of("csv", "\na,b,a\n1,2,3\n"),
-      "object 's3://b/in/a': the header of this CSV cannot be read: columns 1 and 3 have one name, 'a'; each needs "
-      "a name of its own (decoded byte 1, line 2)");
+  EXPECT_EQ(problem_of("csv", "\na,\xE9\n1,2\n"),
+            "object 's3://b/in/a': the header of this CSV cannot be read: it is not valid UTF-8 at byte 2; rewrite the "
+            "object as UTF-8 (decoded byte 1, line 2)");
   EXPECT_EQ(
       problem_of("csv", "a,b\n1,2\n3,\"4\n5,6\n"),
       "object 's3://b/in/a': the object ends inside the quotes of row 2, which begins in line 3, which open in line "

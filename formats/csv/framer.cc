@@ -136,13 +136,6 @@ Result<void> CsvFramer::take_header(std::string_view row) {
   auto columns = std::make_shared<Columns>();
   columns->dialect = dialect_;
   for (const CsvField& field : fields) columns->names.push_back(csv_text(field, dialect_.quote));
-  for (auto name = columns->names.begin(); name != columns->names.end(); ++name) {
-    const auto twin = std::find(columns->names.begin(), name, *name);
-    if (twin == name) continue;
-    return fail(bad_header(fmt::format("columns {} and {} have one name, '{}'; each needs a name of its own",
-                                       twin - columns->names.begin() + 1, name - columns->names.begin() + 1,
-                                       printable(*name, 200))));
-  }
   columns_ = std::move(columns);
   return {};
 }

@@ -154,5 +154,20 @@ TEST(CsvRecords, AgreeWithPython) {
   EXPECT_LT(sound, 3900U);
 }
 
+// Exports have empty names, and the same one twice. Rows are rows all the same, as for Python's csv.reader; only their
+// objects (Python's DictReader keeps the last of two) cannot be made.
+TEST(CsvRecords, RowsUnderNamesThatAreNoneOrTwiceThereAreThoseOfPython) {
+  const std::vector<Text> texts{
+      {',', "a,,a,\n1,2,3,4\n\"5\n\",6,7,8\n"}, {',', ",,\n,,\n"}, {';', "a;a\n1;2\r\n\n3;4"}};
+  const auto answers = by_python(texts);
+  ASSERT_EQ(answers.size(), texts.size());
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const Read got = read(texts[i], texts[i].bytes.size() / 2);
+    EXPECT_FALSE(got.refused) << texts[i].bytes;
+    EXPECT_EQ(static_cast<long>(got.rows), answers[i].rows) << texts[i].bytes;
+    EXPECT_EQ(got.records, Records(got.rows - 1, "count")) << texts[i].bytes;  // refused for the header
+  }
+}
+
 }  // namespace
 }  // namespace millrace::csv

@@ -58,6 +58,7 @@ class JsonArrayFramer::Walk {
   [[nodiscard]] Error error() && { return *std::move(error_); }
 
  private:
+  Step skip_byte_order_mark();
   Step begin_array();
   Step begin_element();
   Step go_on_with_element();
@@ -93,6 +94,8 @@ class JsonArrayFramer::Walk {
 
 JsonArrayFramer::Walk::Step JsonArrayFramer::Walk::step() {
   switch (state.expected) {
+    case Expected::start:
+      return skip_byte_order_mark();
     case Expected::array:
       return begin_array();
     case Expected::element_or_end:
@@ -108,30 +111,30 @@ JsonArrayFramer::Walk::Step JsonArrayFramer::Walk::step() {
   return behind_array();
 }
 
-JsonArrayFramer::Walk::Step JsonArrayFramer::Walk::begin_array() {
-  const std::string_view bytes(at_, static_cast<std::size_t>(end_ - at_));
-  if (kBom.starts_with(bytes.substr(0, kBom.size()))) {
+/// Blanks may follow a BOM, a BOM may not follow blanks.
+JsonArrayFramer::Walk::Step JsonArrayFramer::Walk::skip_byte_order_mark() {
+  const std::string_view bytes(at_, std::min(kBom.size(), static_cast<std::size_t>(end_ - at_)));
+  if (kBom.starts_with(bytes)) {
     if (bytes.size() < kBom.size() && !end_of_stream_) return Step::out_of_bytes;
-    if (bytes.size() >= kBom.size()) at_ += kBom.size();
+    if (bytes.size() == kBom.size()) done = at_ += kBom.size();
   }
-  // Nothing of it is done with before the bracket: blanks may follow a BOM, a BOM may not follow blanks.
-  const char* first = at_;
-  while (first != end_ && is_blank(*first)) ++first;
-  if (first == end_) {
-    if (end_of_stream_) done = end_;
-    return Step::out_of_bytes;
-  }
-  if (*first == '[') {
-    at_ = done = first + 1;
+  state.expected = Expected::array;
+  return Step::on;
+}
+
+JsonArrayFramer::Walk::Step JsonArrayFramer::Walk::begin_array() {
+  // Blanks are done with as they come: however many there are, none is kept or looked at again.
+  if (!skip_blanks()) return Step::out_of_bytes;
+  if (*at_ == '[') {
+    done = ++at_;
     state.expected = Expected::element_or_end;
     return Step::on;
   }
-  return refuse(
-      ErrorCode::malformed,
-      fmt::format("not a JSON array: it begins with {}, not with '['; {}", shown(*first),
-                  *first == '{' ? "this looks like NDJSON, which format: ndjson reads, a document a line; one "
-                                  "document alone is read by format: raw"
-                                : "choose the format that these objects have"));
+  return refuse(ErrorCode::malformed,
+                fmt::format("not a JSON array: it begins with {}, not with '['; {}", shown(*at_),
+                            *at_ == '{' ? "this looks like NDJSON, which format: ndjson reads, a document a line; one "
+                                          "document alone is read by format: raw"
+                                        : "choose the format that these objects have"));
 }
 
 JsonArrayFramer::Walk::Step JsonArrayFramer::Walk::begin_element() {

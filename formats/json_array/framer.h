@@ -28,9 +28,9 @@ class JsonArrayFramer final : public Framer {
 
  private:
   /// What comes next.
-  enum class Expected : std::uint8_t { array, element_or_end, element, rest_of_element, comma_or_end, nothing };
+  enum class Expected : std::uint8_t { start, array, element_or_end, element, rest_of_element, comma_or_end, nothing };
   struct State {
-    Expected expected = Expected::array;
+    Expected expected = Expected::start;
     std::size_t searched = 0;  ///< of the element at the front of the rest
     ContainerScan container;   ///< of that element, when it is one
   };

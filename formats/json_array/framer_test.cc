@@ -299,6 +299,25 @@ TEST(JsonArrayFramer, C05_AnElementAtTheLimitPassesAndOneByteMoreIsRefusedBefore
   EXPECT_NE(refused.error().message().find("at least "), std::string::npos);
 }
 
+// A compressed object can hold gigabytes of blanks: wherever they stand they are consumed window by window.
+TEST(JsonArrayFramer, C05_BlanksAreNotGatheredWhereverTheyStand) {
+  constexpr std::size_t kBlanks = 5000;
+  for (const char* const before : {"", "\xEF\xBB\xBF", "[", "[1", "[1,", "[1]"}) {
+    JsonArrayFramer framer(FramerOptions{.max_record_bytes = 100});
+    const std::string window = before + std::string(kBlanks, ' ') + std::string(kBytePadding, ' ');
+    Frames frames;
+    std::size_t consumed = 0;
+    while (consumed < window.size() - kBytePadding) {
+      frames.clear();
+      const auto more =
+          framer.frame({window.data() + consumed, window.size() - kBytePadding - consumed}, false, 10, frames);
+      ASSERT_TRUE(more) << before;
+      ASSERT_GT(*more, 0U) << before;
+      consumed += *more;
+    }
+  }
+}
+
 TEST(JsonArrayFramer, ResetBeginsAnotherArray) {
   JsonArrayFramer framer(FramerOptions{});
   EXPECT_TRUE(framing::frame_in_pieces(framer, "[1,{\"a\":\"", {}, 10).error);

@@ -153,6 +153,22 @@ TEST(NdjsonFramer, C05_ALongLineIsRefusedBeforeItIsWhole) {
   EXPECT_NE(refused.error().message().find("limit 1000"), std::string::npos);
 }
 
+// A compressed object can hold gigabytes of blanks: empty lines are consumed as they come, one line of them is a line.
+TEST(NdjsonFramer, C05_BlanksAreNotGathered) {
+  for (const std::string start : {"", "\xEF\xBB\xBF"}) {
+    NdjsonFramer lines(FramerOptions{.max_record_bytes = 1000});
+    const std::string window = start + std::string(5000 + kBytePadding, '\n');
+    Frames frames;
+    EXPECT_EQ(lines.frame({window.data(), start.size() + 5000}, false, 10, frames), start.size() + 5000);
+    EXPECT_TRUE(frames.empty());
+    NdjsonFramer line(FramerOptions{.max_record_bytes = 1000});
+    const std::string blanks = std::string(5000 + kBytePadding, ' ');
+    const auto refused = line.frame({blanks.data(), 5000}, false, 10, frames);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code(), ErrorCode::too_large);
+  }
+}
+
 TEST(NdjsonFramer, C06_BomAtTheStartOnly) {
   EXPECT_EQ(records_of("\xEF\xBB\xBF{\"n\":1}\n{\"n\":2}\n"), (Records{"{\"n\":1}", "{\"n\":2}"}));
   EXPECT_EQ(records_of("\xEF\xBB\xBF"), Records{});

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <unordered_map>
+
 #include "millrace/base/json_string.h"
 #include "millrace/base/printable.h"
 #include "millrace/decode/csv.h"
@@ -35,6 +37,22 @@ bool is_json_number(std::string_view text) {
   return end == text.size();
 }
 
+/// A JSON object has each name once. Rows that are passed on as they are spelled need no names, so this is not the
+/// framer's to refuse.
+std::optional<Error> twins(const std::vector<std::string>& names) {
+  std::unordered_map<std::string_view, std::size_t> seen;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const auto [twin, is_new] = seen.try_emplace(names[i], i);
+    if (is_new) continue;
+    return Error::fatal(
+        ErrorCode::malformed,
+        fmt::format("the header of this CSV names columns {} and {} alike, {}; a JSON object needs a name for each. "
+                    "decode: {{raw: {{}}}} passes rows as they are spelled and needs none",
+                    twin->second + 1, i + 1, names[i].empty() ? "nothing" : "'" + printable(names[i], 200) + "'"));
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 bool CsvReader::read(std::string_view row, const std::shared_ptr<const Columns>& columns, decode::Json& json) {
@@ -45,6 +63,8 @@ bool CsvReader::read(std::string_view row, const std::shared_ptr<const Columns>&
                                "decode csv reads rows that a source frames with format: csv, which learns the names of "
                                "the columns; this record came without any"));
   }
+  if (bad_names_) [[unlikely]]
+    return refuse(*bad_names_);
   if (!is_utf8_text(row)) [[unlikely]]
     return refuse(not_utf8(row));
   if (const CsvFault fault = split_csv_row(row, columns_->dialect, fields_); fault.what != nullptr) [[unlikely]] {
@@ -88,7 +108,9 @@ void CsvReader::take_columns(const std::shared_ptr<const Columns>& columns) {
   columns_ = columns;
   keys_.clear();
   key_ends_.clear();
+  bad_names_.reset();
   if (!columns) return;
+  bad_names_ = twins(columns->names);
   for (const std::string& name : columns->names) {
     keys_.push_back(keys_.empty() ? '{' : ',');
     append_json_string(keys_, name);

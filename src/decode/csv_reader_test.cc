@@ -100,6 +100,23 @@ TEST(CsvReader, WithoutAHeaderNothingIsSkipped) {
   EXPECT_NE(reader.error().message().find("format: csv"), std::string::npos);
 }
 
+TEST(CsvReader, AHeaderThatNamesTwoColumnsAlikeIsFatalAndOfItsObjectOnly) {
+  const std::string way_out =
+      "; a JSON object needs a name for each. decode: {raw: {}} passes rows as they are spelled and needs none";
+  CsvReader reader;
+  decode::Json json;
+  const auto twins = columns({"a", "b", "a"});
+  for (int row = 0; row < 2; ++row) {
+    ASSERT_FALSE(reader.read("1,2,3", twins, json));
+    EXPECT_TRUE(reader.error().is_fatal());  // so that on_error: skip does not pass over a whole object
+    EXPECT_EQ(reader.error().message(), "the header of this CSV names columns 1 and 3 alike, 'a'" + way_out);
+  }
+  ASSERT_FALSE(reader.read("1,2,3", columns({"", "b", ""}), json));
+  EXPECT_EQ(reader.error().message(), "the header of this CSV names columns 1 and 3 alike, nothing" + way_out);
+  ASSERT_TRUE(reader.read("1", columns({""}), json));
+  EXPECT_EQ(json.view, R"({"":"1"})");
+}
+
 TEST(CsvReader, EachObjectHasItsOwnHeader) {
   CsvReader reader;
   decode::Json json;

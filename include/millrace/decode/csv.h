@@ -36,7 +36,8 @@ class CsvReader {
  public:
   explicit CsvReader(CsvTypes types = CsvTypes::strings) : types_(types) {}
 
-  /// False: error() says why, class record, or fatal when there is no header. `columns` may be null.
+  /// False: error() says why, class record, or fatal when there is no header or one that names two columns alike.
+  /// `columns` may be null.
   [[nodiscard]] bool read(std::string_view row, const std::shared_ptr<const Columns>& columns, decode::Json& json);
   [[nodiscard]] Error error() const { return *error_; }
 
@@ -50,6 +51,7 @@ class CsvReader {
   std::shared_ptr<const Columns> columns_;  // held, so that its address stays its own
   ByteBuffer keys_;                         // `{"a":`, `,"b":` ...
   std::vector<std::size_t> key_ends_;
+  std::optional<Error> bad_names_;  // of the columns: nothing can be named by them
   std::vector<CsvField> fields_;
   ByteBuffer json_;
   std::optional<Error> error_;
@@ -95,7 +97,7 @@ struct CsvDecoder : ChainPart {
 };
 
 /// Rows as JSON objects: records of decode::Json. A row that is no CSV, is not UTF-8, or has another number of fields
-/// than the header is a record error.
+/// than the header is a record error. A header that names two columns alike is fatal with the first row.
 [[nodiscard]] inline CsvDecoder csv(CsvOptions options = {}) { return {{}, options}; }
 
 }  // namespace decode

@@ -16,7 +16,7 @@ struct CsvDialect {
 };
 
 struct Columns {
-  std::vector<std::string> names;  ///< UTF-8, each but once
+  std::vector<std::string> names;  ///< UTF-8, as the header has them: one may be empty, or there more than once
   CsvDialect dialect;
 };
 
