@@ -368,6 +368,10 @@ Result<PipelineConfig> PipelineConfig::read(const Config& config, const Registry
   }
   read_section(root.child("log"), log_schema(), out.log, problems);
   read_section(root.child("receipt"), receipt_schema(), out.receipt, problems);
+  if (root.child("receipt").exists() && out.receipt.url.empty() && problems.empty()) {
+    problems.add(root.child("receipt").child("url").where(),
+                 "receipt.url: is empty; name the object, or remove the section");
+  }
   // What is wrong with the rest of the file is told first: the receipt is judged beside a source that is valid.
   if (!out.receipt.url.empty() && problems.empty()) check_receipt(root.child("receipt"), out, problems);
   MILLRACE_TRY(problems.result());

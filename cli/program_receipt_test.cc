@@ -288,7 +288,21 @@ TEST_F(ReceiptOfARun, WhereItCannotGoIsSaidBeforeAnythingIsOpened) {
   EXPECT_THAT(refusal(folder.url("in/r.ndjson")), HasSubstr("lies under the source's prefix"));
   EXPECT_THAT(refusal(folder.url("receipts/")), HasSubstr("names no object"));
   EXPECT_THAT(refusal(folder.url("ck/m.json")), HasSubstr("is the manifest's own url"));
+  EXPECT_THAT(refusal(folder.url("ck/m.listing.zst")), HasSubstr("kept for what lies beside the manifest"));
+  EXPECT_THAT(refusal(folder.url("ck/m.receipt-1")), HasSubstr("kept for what lies beside the manifest"));
   EXPECT_TRUE(folder.files("out").empty());
+  // The prefix takes what lies beside the manifest, too, until the receipt is finished.
+  const std::string file = folder.files("").at("p.yaml");
+  std::string text = file;
+  text.replace(text.find(folder.url("in/")), folder.url("in/").size(), folder.url("ck/m.re"));
+  const Ended beside = millrace({"validate", folder.write("r.yaml", text)});
+  EXPECT_EQ(beside.code, 2);
+  EXPECT_THAT(beside.err, HasSubstr("its parts lie beside the manifest"));
+  text = file;
+  text.replace(text.find("receipt: {url: "), std::string::npos, "receipt: {url: \"\"}\n");
+  const Ended empty = millrace({"validate", folder.write("r.yaml", text)});
+  EXPECT_EQ(empty.code, 2);
+  EXPECT_THAT(empty.err, HasSubstr("receipt.url: is empty"));
 }
 
 TEST_F(ReceiptOfARun, INV2_OneThatCannotBeWrittenFailsTheRunAndIsWrittenByTheNext) {

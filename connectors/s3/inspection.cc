@@ -184,7 +184,13 @@ Result<Verification> verify_one(Inspected& inspected, const BuildContext& contex
                           .url = url.to_string(),
                           .pipeline = context.pipeline,
                           .timeout = inspected.settings.given.checkpoint.timeout});
+  Tries tries(inspected.settings.retry, *context.random);
   auto text = file.finished_text(manifest->receipt->at);
+  while (!text) {
+    const auto wait = tries.next(text.error(), context.clock->now());
+    if (!wait || inspected.stop.wait(*context.clock, *wait)) break;
+    text = file.finished_text(manifest->receipt->at);
+  }
   if (!text && text.error().code() != ErrorCode::manifest) return fail(std::move(text).error());
   if (!text) {
     result.gap(text.error().message());

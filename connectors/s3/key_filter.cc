@@ -14,6 +14,29 @@ Error malformed(std::string_view pattern, std::string_view why) {
   return Error::config(fmt::format("the pattern '{}' {}", printable(pattern), why));
 }
 
+/// The character of UTF-8 at `at`, which moves behind it. A byte that begins none is one by itself, apart from all
+/// characters.
+char32_t next_character(std::string_view text, std::size_t& at) {
+  constexpr char32_t kBytes = 0x110000;
+  const auto lead = static_cast<unsigned char>(text[at]);
+  const std::size_t size = lead < 0x80 ? 1 : lead < 0xC2 ? 0 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : lead < 0xF5 ? 4 : 0;
+  char32_t character = size == 1 ? lead : lead & (0xFFU >> (size + 1));
+  bool whole = size != 0 && at + size <= text.size();
+  for (std::size_t i = 1; whole && i < size; ++i) {
+    const auto byte = static_cast<unsigned char>(text[at + i]);
+    whole = (byte & 0xC0U) == 0x80U;
+    character = (character << 6U) | (byte & 0x3FU);
+  }
+  at += whole ? size : 1;
+  return whole ? character : kBytes + lead;
+}
+
+std::u32string characters_of(std::string_view text) {
+  std::u32string characters;
+  for (std::size_t at = 0; at < text.size();) characters += next_character(text, at);
+  return characters;
+}
+
 Result<std::vector<Glob>> parse_all(const std::vector<std::string>& patterns) {
   std::vector<Glob> globs;
   for (const std::string& pattern : patterns) {
@@ -29,19 +52,16 @@ bool any_matches(const std::vector<Glob>& globs, std::string_view text) {
 
 }  // namespace
 
-bool Glob::Token::takes(char c) const {
+bool Glob::Token::takes(char32_t c) const {
   switch (kind) {
-    case Kind::byte:
-      return c == byte;
-    case Kind::any_byte:
+    case Kind::one:
+      return c == character;
+    case Kind::any:
       return c != '/';
     case Kind::set: {
       if (c == '/') return false;
-      const auto value = static_cast<unsigned char>(c);
       for (std::size_t i = 0; i + 1 < members.size(); i += 2) {
-        if (static_cast<unsigned char>(members[i]) <= value && value <= static_cast<unsigned char>(members[i + 1])) {
-          return !negated;
-        }
+        if (members[i] <= c && c <= members[i + 1]) return !negated;
       }
       return negated;
     }
@@ -56,7 +76,7 @@ bool Glob::Token::takes(char c) const {
 }
 
 /// Reads the set that begins behind `[` at `at`; returns where it ends.
-Result<std::size_t> Glob::parse_set(std::string_view pattern, std::size_t at, Token& token) {
+Result<std::size_t> Glob::parse_set(std::string_view whole, std::u32string_view pattern, std::size_t at, Token& token) {
   token.kind = Token::Kind::set;
   if (at < pattern.size() && (pattern[at] == '!' || pattern[at] == '^')) {
     token.negated = true;
@@ -65,22 +85,23 @@ Result<std::size_t> Glob::parse_set(std::string_view pattern, std::size_t at, To
   const std::size_t begin = at;
   // A ] in first place is a member.
   for (; at < pattern.size() && (pattern[at] != ']' || at == begin); ++at) {
-    char first = pattern[at];
+    char32_t first = pattern[at];
     if (first == '\\' && at + 1 < pattern.size()) first = pattern[++at];
-    char last = first;
+    char32_t last = first;
     if (at + 2 < pattern.size() && pattern[at + 1] == '-' && pattern[at + 2] != ']') {
       last = pattern[at + 2];
       at += 2;
     }
+    if (last < first) return fail(malformed(whole, "has a range that runs backwards, which no character is in"));
     token.members += first;
     token.members += last;
   }
-  if (at >= pattern.size()) return fail(malformed(pattern, "has a [ without a ]; write \\[ for the character"));
+  if (at >= pattern.size()) return fail(malformed(whole, "has a [ without a ]; write \\[ for the character"));
   return at + 1;
 }
 
 /// Adds what a `*` stands for; `at` is behind it.
-void Glob::add_run(std::string_view pattern, std::size_t& at) {
+void Glob::add_run(std::u32string_view pattern, std::size_t& at) {
   Token token;
   token.kind = Token::Kind::segment_run;
   if (at == pattern.size() || pattern[at] != '*') {
@@ -98,24 +119,26 @@ void Glob::add_run(std::string_view pattern, std::size_t& at) {
   tokens_.push_back(token);
 }
 
-Result<Glob> Glob::parse(std::string_view pattern) {
+Result<Glob> Glob::parse(std::string_view whole) {
   Glob glob;
+  const std::u32string characters = characters_of(whole);
+  const std::u32string_view pattern = characters;
   for (std::size_t at = 0; at < pattern.size();) {
     Token token;
-    const char c = pattern[at++];
+    const char32_t c = pattern[at++];
     if (c == '*') {
       glob.add_run(pattern, at);
       continue;
     }
     if (c == '?') {
-      token.kind = Token::Kind::any_byte;
+      token.kind = Token::Kind::any;
     } else if (c == '[') {
-      MILLRACE_ASSIGN(at, parse_set(pattern, at, token));
+      MILLRACE_ASSIGN(at, parse_set(whole, pattern, at, token));
     } else if (c == '\\') {
-      if (at == pattern.size()) return fail(malformed(pattern, "ends in a \\; write \\\\ for the character"));
-      token.byte = pattern[at++];
+      if (at == pattern.size()) return fail(malformed(whole, "ends in a \\; write \\\\ for the character"));
+      token.character = pattern[at++];
     } else {
-      token.byte = c;
+      token.character = c;
     }
     glob.tokens_.push_back(std::move(token));
   }
@@ -131,14 +154,16 @@ void Glob::spread(std::vector<char>& places) const {
   }
 }
 
-// A set of places in the pattern, moved on byte by byte: no backtracking, hence no pattern that takes for ever.
+// A set of places in the pattern, moved on character by character: no backtracking, hence no pattern that takes for
+// ever.
 bool Glob::matches(std::string_view text) const {
   const std::size_t end = tokens_.size();
   std::vector<char> now(end + 1, 0);
   std::vector<char> next(end + 1, 0);
   now[0] = 1;
   spread(now);
-  for (const char c : text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const char32_t c = next_character(text, at);
     std::ranges::fill(next, 0);
     for (std::size_t i = 0; i < end; ++i) {
       if (now[i] == 0 || !tokens_[i].takes(c)) continue;

@@ -11,26 +11,28 @@
 
 namespace millrace::s3_source {
 
-/// A glob over bytes that must match all of a text: `*` any run without '/', `**` any run ('**' and a slash behind it
-/// also match nothing), `?` one byte but '/', `[a-c]` and `[!a]` one byte of a set, `\` takes the next byte literally.
-/// Matching costs pattern times text at most, whatever the pattern.
+/// A glob that must match all of a text: `*` any run without '/', `**` any run ('**' and a slash behind it also match
+/// nothing), `?` one character but '/', `[a-c]` and `[!a]` one of a set, `\` takes the next literally. Characters are
+/// those of UTF-8; a byte that is part of none is one of its own. Matching costs pattern times text at most, whatever
+/// the pattern.
 class Glob {
  public:
-  /// Fails (config) on an open `[` and a `\` at the end.
-  [[nodiscard]] static Result<Glob> parse(std::string_view pattern);
+  /// Fails (config) on an open `[`, a range that runs backwards, and a `\` at the end.
+  [[nodiscard]] static Result<Glob> parse(std::string_view whole);
   [[nodiscard]] bool matches(std::string_view text) const;
 
  private:
   struct Token {
     /// `gate` takes nothing: what follows is `run`, '/', and it may be left out.
-    enum class Kind { byte, any_byte, set, segment_run, run, gate } kind = Kind::byte;
-    char byte = 0;
+    enum class Kind { one, any, set, segment_run, run, gate } kind = Kind::one;
+    char32_t character = 0;
     bool negated = false;
-    std::string members;  // of a set: pairs (first, last)
-    [[nodiscard]] bool takes(char c) const;
+    std::u32string members;  // of a set: pairs (first, last)
+    [[nodiscard]] bool takes(char32_t c) const;
   };
-  static Result<std::size_t> parse_set(std::string_view pattern, std::size_t at, Token& token);
-  void add_run(std::string_view pattern, std::size_t& at);
+  static Result<std::size_t> parse_set(std::string_view whole, std::u32string_view pattern, std::size_t at,
+                                       Token& token);
+  void add_run(std::u32string_view pattern, std::size_t& at);
   void spread(std::vector<char>& places) const;
   std::vector<Token> tokens_;
 };

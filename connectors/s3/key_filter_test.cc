@@ -42,6 +42,24 @@ TEST(Glob, TableOfCases) {
   EXPECT_TRUE(matches("{x}", "{x}"));
 }
 
+// A question mark is one character to whoever types it, whatever it takes to store it.
+TEST(Glob, CharactersAreThoseOfUtf8) {
+  EXPECT_TRUE(matches("?.ndjson", "\xC3\xA9.ndjson"));
+  EXPECT_TRUE(matches("?", "\xF0\x9F\x98\x80"));
+  EXPECT_FALSE(matches("??", "\xC3\xA9"));
+  EXPECT_TRUE(matches("[\xC3\xA8-\xC3\xAA]", "\xC3\xA9"));
+  EXPECT_FALSE(matches("[\xC3\xA9]", "\xC3"));
+  EXPECT_TRUE(matches("[!a]", "\xC3\xA9"));
+  EXPECT_TRUE(matches("\xC3\xA9*", "\xC3\xA9\xC3\xA9"));
+  // Bytes that are no UTF-8 are characters of their own.
+  EXPECT_TRUE(matches("a?b",
+                      "a\xFF"
+                      "b"));
+  EXPECT_TRUE(matches("??", "\xC3("));
+  EXPECT_TRUE(matches("\xC3(", "\xC3("));
+  EXPECT_FALSE(matches("\xC3", "\xC3\xA9"));
+}
+
 TEST(Glob, A05_EmptySegmentsAreNotCollapsed) {
   EXPECT_TRUE(matches("/b", "/b"));
   EXPECT_FALSE(matches("b", "/b"));
@@ -51,7 +69,7 @@ TEST(Glob, A05_EmptySegmentsAreNotCollapsed) {
 }
 
 TEST(Glob, MalformedPatternsAreNamed) {
-  for (const char* pattern : {"[abc", "[", "[!", "a\\"}) {
+  for (const char* pattern : {"[abc", "[", "[!", "a\\", "[z-a]"}) {
     const auto glob = Glob::parse(pattern);
     ASSERT_FALSE(glob) << pattern;
     EXPECT_EQ(glob.error().code(), ErrorCode::config);

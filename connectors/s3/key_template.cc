@@ -236,11 +236,14 @@ void KeyTemplate::append(std::string& path, const Piece& piece, const KeyParts& 
   }
 }
 
-/// A segment that a value has made empty or into a way to other folders, as a name of its own.
+/// A segment that a value has made empty, a way to other folders, or one that is never listed, as a name of its own.
 std::string KeyTemplate::kept(std::string_view segment) const {
   const bool percent = options_.names == NameEncoding::percent;
   if (segment.empty()) return percent ? "%00" : "_";
-  if (!is_dots(segment)) return std::string(segment);
+  if (!is_dots(segment)) {
+    const bool hidden = options_.hides_dots && segment.starts_with('.');
+    return hidden ? (percent ? "%2E" : "_") + std::string(segment.substr(1)) : std::string(segment);
+  }
   std::string out;
   for (std::size_t i = 0; i < segment.size(); ++i) out += percent ? "%2E" : "_";
   return out;

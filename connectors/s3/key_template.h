@@ -35,6 +35,7 @@ class KeyTemplate {
     std::string pattern;    ///< "{stream}/{topic}/{date}/{hour}"
     std::string extension;  ///< without a dot
     NameEncoding names = NameEncoding::replace;
+    bool hides_dots = false;  ///< the store does not list names that begin with a dot, so none may come of a value
   };
   /// Fails (config) with every problem of the pattern, one a line, each with its position.
   [[nodiscard]] static Result<KeyTemplate> parse(Options options);

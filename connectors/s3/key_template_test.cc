@@ -66,6 +66,19 @@ TEST(KeyTemplate, EveryVariable) {
   EXPECT_FALSE(t.per_object());
 }
 
+// Files whose names begin with a dot are never listed again.
+TEST(KeyTemplate, NoValueHidesAFile) {
+  const auto at_file = [](NameEncoding names, const std::string& pattern) {
+    return *KeyTemplate::parse({"p", pattern, "jsonl", names, /*hides_dots=*/true});
+  };
+  const Origin o = origin(".s", "t", ".a/b/.hid.ndjson");
+  EXPECT_THAT(key(at_file(NameEncoding::replace, "{stream}/{topic}/{object}"), o),
+              testing::StartsWith("p/_s/t/_a/b/_hid.ndjson/"));
+  EXPECT_THAT(key(at_file(NameEncoding::percent, "{stream}/{topic}/{object}"), o),
+              testing::StartsWith("p/%2Es/t/%2Ea/b/%2Ehid.ndjson/"));
+  EXPECT_THAT(key(made("{stream}/{topic}/{object}"), o), testing::StartsWith(".s/t/.a/b/.hid.ndjson/"));
+}
+
 // The largest offset there is still has its place, and sorts as text.
 TEST(KeyTemplate, TheLargestNumbersFit) {
   EXPECT_EQ(key(made("{topic}"), origin("s", "t"), 4'294'967'295U, INT64_MAX - 1, INT64_MAX),

@@ -9,6 +9,7 @@
 
 #include "connectors/s3/codec_choice.h"
 #include "connectors/s3/kept_listing.h"
+#include "connectors/s3/receipt_file.h"
 #include "millrace/base/printable.h"
 #include "millrace/framing/formats.h"
 #include "millrace/store/check_store.h"
@@ -178,9 +179,23 @@ void check_receipt(const Result<StoreUrl>& receipt, const Result<StoreOptions>& 
                                                    "it; put it elsewhere",
                                                    receipt->to_string(), url->to_string()));
   }
-  if (checkpoint_url && checkpoint_url->same_store(*receipt) && checkpoint_url->key == receipt->key) {
+  if (!checkpoint_url) return;
+  if (checkpoint_url->same_store(*receipt) && checkpoint_url->key == receipt->key) {
     findings.add_beside("receipt.url", fmt::format("'{}' is the manifest's own url; give the receipt another name",
                                                    receipt->to_string()));
+  }
+  const std::string parts = receipt_part_front(checkpoint_url->key);
+  if (checkpoint_url->same_store(*receipt) &&
+      (receipt->key == listing_key(checkpoint_url->key) || receipt->key.starts_with(parts))) {
+    findings.add_beside("receipt.url", fmt::format("'{}' is a name that is kept for what lies beside the manifest {}; "
+                                                   "give the receipt another",
+                                                   receipt->to_string(), checkpoint_url->to_string()));
+  }
+  if (url && url->same_store(*checkpoint_url) && (parts.starts_with(url->key) || url->key.starts_with(parts))) {
+    findings.add_beside("receipt.url",
+                        fmt::format("until it is finished its parts lie beside the manifest, as {}..., which is under "
+                                    "the source's prefix {}; keep the manifest in another folder or bucket",
+                                    printable(parts), url->to_string()));
   }
 }
 

@@ -136,7 +136,14 @@ Result<Prepared> Preparation::run() {
   if (!manifest) return fail(std::move(manifest).error());
   const auto listed = std::make_shared<const Listing>(*std::move(listing));
   for (int round = 1;; ++round) {
+    const auto generation = *manifest ? (*manifest)->generation : 0;
     auto prepared = deal(listed, *std::move(manifest));
+    if (!prepared && parts_.file->options().take_over && round < kMostCrossings) {
+      // The owner lives, so what the manifest named may have been replaced meanwhile.
+      manifest = parts_.file->acquire();
+      if (!manifest) return fail(std::move(manifest).error());
+      if (*manifest && (*manifest)->generation != generation) continue;
+    }
     if (!prepared || prepared->nothing_left) return prepared;
     prepared->fetch->start();
     auto claimed = claim(*prepared);

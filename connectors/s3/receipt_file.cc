@@ -50,9 +50,11 @@ std::string_view take_line(std::string_view& text) {
 
 }  // namespace
 
+std::string receipt_part_front(std::string_view manifest_key) { return key_beside(manifest_key, "receipt-"); }
+
 std::string ReceiptFile::part_name(std::uint64_t number) const {
-  const std::string key = key_beside(options_.manifest_key,
-                                     fmt::format("receipt-{:06}-{}.ndjson.zst", number, options_.owner.substr(0, 8)));
+  const std::string key = fmt::format("{}{:06}-{}.ndjson.zst", receipt_part_front(options_.manifest_key), number,
+                                      options_.owner.substr(0, 8));
   return key.substr(folder_of(key).size());
 }
 
@@ -75,7 +77,9 @@ Result<std::string> ReceiptFile::read(ObjectStore& store, const StoredRecord& re
                                          url, why)));
   };
   auto bytes = get_record(store, key, record, options_.timeout);
-  if (!bytes && bytes.error().is_retryable()) return fail(std::move(bytes).error().prefixed(url + " "));
+  if (!bytes && bytes.error().code() != ErrorCode::manifest) {
+    return fail(std::move(bytes).error().prefixed(fmt::format("the receipt so far, {}, ", url)));
+  }
   if (!bytes) return unusable(bytes.error().message());
   if (!key.ends_with(".zst")) return bytes;
   auto plain = unpacked(*bytes);

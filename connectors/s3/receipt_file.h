@@ -14,6 +14,9 @@
 
 namespace millrace::s3_source {
 
+/// What the key of every part begins with, beside this manifest.
+[[nodiscard]] std::string receipt_part_front(std::string_view manifest_key);
+
 class ReceiptFile {
  public:
   struct Options {

@@ -249,7 +249,10 @@ Result<CheckedOptions> check(const S3SinkOptions& o, const ConfigSection& at) {
   check_limits(o, complaints);
   auto keys = KeyTemplate::parse({base.key, o.path_template,
                                   o.extension.empty() ? std::string(default_extension(o.output_format)) : o.extension,
-                                  o.name_encoding});
+                                  o.name_encoding, /*hides_dots=*/base.scheme == "file"});
+  if (base.scheme == "file" && (o.path_template.starts_with('.') || o.path_template.find("/.") != std::string::npos)) {
+    complaints.about("path_template", "holds a name that begins with a dot, and files under it are never listed");
+  }
   if (!keys) complaints.about("path_template", keys.error());
   std::string probe_key = without_slashes(o.probe_key);
   if (has_dot_segment(probe_key))

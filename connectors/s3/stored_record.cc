@@ -45,10 +45,9 @@ Result<std::string> get_record(ObjectStore& store, const std::string& key, const
       case ErrorCode::too_large:
         return fail(wrong(
             fmt::format("has more than the {} bytes that were written: it is not this backfill's", record.bytes)));
-      default: {
-        const std::string why = fmt::format("cannot be read ({})", got.error().message());
-        return fail(got.error().is_retryable() ? Error::retryable(got.error().code(), why) : wrong(why));
-      }
+      default:  // says nothing of the object
+        return fail(Error(got.error().error_class(), got.error().code(),
+                          fmt::format("cannot be read ({})", got.error().message())));
     }
   }
   const std::uint64_t hash = hash_bytes(got->bytes);

@@ -29,8 +29,8 @@ struct StoredRecord {
 /// are the store's.
 [[nodiscard]] Result<StoredRecord> put_record(ObjectStore& store, const std::string& key, std::string_view body,
                                               std::string content_type, Duration timeout);
-/// The bytes that `record` names, and no others. Fails (manifest, or with the store's retryable error), saying what is
-/// wrong as the end of a sentence that begins with the object: "is gone".
+/// The bytes that `record` names, and no others. Fails (manifest when it is gone or another's, else as the store does),
+/// saying what is wrong as the end of a sentence that begins with the object: "is gone".
 [[nodiscard]] Result<std::string> get_record(ObjectStore& store, const std::string& key, const StoredRecord& record,
                                              Duration timeout);
 

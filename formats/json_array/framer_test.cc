@@ -8,10 +8,12 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <random>
 #include <sstream>
 #include <string>
@@ -21,6 +23,7 @@
 #include "decode/strict_json.h"
 #include "formats/json_array/array_model.h"
 #include "framing/framer_testing.h"
+#include "millrace/framing/frame_reader.h"
 
 namespace millrace::json_array {
 namespace {
@@ -108,6 +111,51 @@ TEST(JsonArrayFramer, D04_EveryBeginningIsTruncatedWhateverTheCuts) {
       RC_ASSERT(got.error->message() == in_one.error->message());
       RC_ASSERT(got.position == in_one.position);
     }
+  }));
+}
+
+// The same through the reader, which hands out the last elements together with the end of the object: an array cut
+// behind an element is not taken for a whole one.
+TEST(JsonArrayFramer, D04_TheReaderTakesNoBeginningForTheWhole) {
+  EXPECT_TRUE(rc::check("cut off, in chunks", [] {
+    const auto [whole, elements] = any_array(4);
+    const std::size_t from = whole.find('[') + 1;
+    const std::size_t end = whole.rfind(']') + 1;
+    const auto size = *rc::gen::inRange(from, whole.size() + 1);
+    const auto chunk = *rc::gen::element<std::size_t>(1, 3, 1000);
+    const auto most = *rc::gen::element<std::size_t>(1, 2, 100);
+    FrameReader reader(make_json_array_framer({}));
+    reader.start(nullptr);
+    Records records;
+    std::optional<Error> error;
+    bool said_finished = false;
+    for (std::size_t at = 0; !error;) {
+      Frames frames;
+      const auto status = reader.next(most, frames);
+      for (const std::string_view frame : frames) records.emplace_back(frame);
+      if (!status) {
+        error = status.error();
+      } else if (*status == FrameReader::Status::end) {
+        break;
+      } else if (*status == FrameReader::Status::needs_chunk) {
+        const std::string_view bytes = std::string_view(whole).substr(at, std::min(chunk, size - at));
+        ByteChunk piece = ByteChunk::allocate(bytes.size());
+        std::copy(bytes.begin(), bytes.end(), piece.data());
+        piece.set_size(bytes.size());
+        at += bytes.size();
+        reader.push(std::move(piece), at == size);
+      } else {
+        said_finished = said_finished || reader.finished();
+      }
+    }
+    RC_ASSERT(error.has_value() == (size < end));
+    if (size >= end) {
+      RC_ASSERT(records == elements);
+      return;
+    }
+    RC_ASSERT(error->code() == ErrorCode::truncated);
+    RC_ASSERT(!said_finished);
+    RC_ASSERT(records == framed(whole.substr(0, size)).records);
   }));
 }
 

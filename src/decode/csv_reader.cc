@@ -127,7 +127,10 @@ bool CsvReader::refuse(Error error) {
 bool CsvReader::refuse_count() {
   constexpr std::size_t kMostShown = 200;
   std::string names;
-  for (const std::string& name : columns_->names) names += (names.empty() ? "" : ", ") + name;
+  for (const std::string& name : columns_->names) {
+    if (names.size() > kMostShown) break;
+    names += (names.empty() ? "" : ", ") + name;
+  }
   return refuse(
       Error::record(ErrorCode::malformed,
                     fmt::format("the row has {} field{}, the header {} ({}); {}", fields_.size(),

@@ -153,6 +153,7 @@ Result<bool> FrameReader::State::frame_window(std::size_t max_frames, Frames& fr
   decompressor != nullptr ? decoded.consume(consumed) : plain.consume(consumed);
   const std::size_t framed = frames.size() - before;
   if (end && framed < most && consumed == bytes.size()) {
+    MILLRACE_TRY(framer->end());
     finished = true;
     return false;
   }

@@ -25,6 +25,9 @@ bool has_user_information(std::string_view rest) {
 /// The url for a message, without what may be a password.
 std::string shown(std::string_view url) {
   const std::size_t scheme = url.find("://");
+  // A query may be a signature.
+  const std::size_t query = url.find('?');
+  if (url.starts_with("http") && query != std::string_view::npos) return shown(url.substr(0, query)) + "?***";
   if (scheme == std::string_view::npos || !has_user_information(url.substr(scheme + 3))) return printable(url);
   return printable(url.substr(0, scheme + 3)) + "***" + printable(url.substr(url.rfind('@')));
 }

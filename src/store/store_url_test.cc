@@ -106,6 +106,7 @@ TEST(StoreUrl, CredentialsAreRefusedAndNotRepeated) {
   EXPECT_THAT(why_not("s3://AKIA:s3@cr3t@b/k"), AllOf(Not(HasSubstr("cr3t@b/k")), Not(HasSubstr("AKIA"))));
   EXPECT_THAT(why_not("s3://AKIA:s3/cr3t@b/k"), AllOf(HasSubstr("***@b/k"), Not(HasSubstr("cr3t"))));
   EXPECT_THAT(why_not("https://AKIA:s3cr3t@h/b/k"), Not(HasSubstr("s3cr3t")));
+  EXPECT_THAT(why_not("https://b.s3.amazonaws.com/k?X-Amz-Signature=s3cr3t&x=1"), Not(HasSubstr("s3cr3t")));
   EXPECT_THAT(why_not("file://AKIA:s3cr3t@h/b/k"), Not(HasSubstr("s3cr3t")));
 }
 

@@ -30,6 +30,8 @@ class Framer {
   /// readable. An error comes in a call that consumes nothing, and comes again when that call is repeated.
   [[nodiscard]] virtual Result<std::size_t> frame(std::string_view window, bool end_of_stream, std::size_t max_frames,
                                                   Frames& frames) = 0;
+  /// The stream has ended and every byte of it was consumed: fails when something that it began is still open.
+  [[nodiscard]] virtual Result<void> end() const { return {}; }
   /// Back to the beginning of a stream.
   virtual void reset() = 0;
   /// Where the last error lies: 1-based line for line formats, record index otherwise, for messages.

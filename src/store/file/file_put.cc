@@ -54,8 +54,20 @@ std::unexpected<Error> refuse(const std::string& path, std::string text) {
 }
 std::unexpected<Error> already_there(const std::string& path) { return refuse(path, "exists already"); }
 
+/// A rename would replace a device, a FIFO or a link by a plain file, and whoever uses it would go on with the old one.
+Result<void> check_replaceable(const std::string& path) {
+  struct stat status{};
+  if (::lstat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)) return {};
+  const bool link = S_ISLNK(status.st_mode);
+  return fail(Error::fatal(ErrorCode::already_exists,
+                           fmt::format("{}: is {}, which a put would replace; {}", printable_key(path),
+                                       link ? "a symbolic link" : "a device, a pipe or a socket",
+                                       link ? "name the file that it leads to" : "name a file of its own")));
+}
+
 /// Gives the finished temporary file its name, if the condition holds.
 Result<void> place(const std::string& temporary, const std::string& path, const FilePut& put) {
+  MILLRACE_TRY(check_replaceable(path));
   if (put.condition == PutCondition::if_absent) {
     if (::renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) == 0) return {};
     if (errno == EEXIST) return already_there(path);
@@ -109,7 +121,7 @@ Result<void> remove_file(std::string_view name) {
   const std::string folder(folder_of(name));
   struct stat status{};
   if (::stat(path.c_str(), &status) != 0 && (errno == ENOENT || errno == ENOTDIR)) return {};
-  if (S_ISDIR(status.st_mode)) return {};  // a folder is no object
+  if (!S_ISREG(status.st_mode)) return {};  // what is no file is no object
   {
     MILLRACE_ASSIGN(const Descriptor lock, lock_folder(folder, false));
     if (::unlink(path.c_str()) != 0 && errno != ENOENT) return fail(file_error(errno, path, "be removed"));

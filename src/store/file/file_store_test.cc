@@ -164,6 +164,26 @@ TEST_F(FileStoreTest, AFifoIsNoObjectAndBlocksNobody) {
   EXPECT_EQ(store_->head("in/fifo").error().code(), ErrorCode::not_found);
 }
 
+// Whoever names a device or a pipe by mistake keeps it.
+TEST_F(FileStoreTest, APutReplacesNothingButFiles) {
+  ASSERT_EQ(::mkfifo((root_ + "/pipe").c_str(), 0600), 0);
+  write("file", "old");
+  ASSERT_EQ(::symlink((root_ + "/file").c_str(), (root_ + "/link").c_str()), 0);
+  for (const char* name : {"pipe", "link"}) {
+    for (const PutCondition condition : {PutCondition::none, PutCondition::if_absent}) {
+      const auto put = store_->put({.key = name, .body = "new", .condition = condition});
+      ASSERT_FALSE(put) << name;
+      EXPECT_TRUE(put.error().is_fatal());
+      EXPECT_NE(put.error().message().find(name), std::string::npos);
+    }
+  }
+  EXPECT_TRUE(std::filesystem::is_fifo(root_ + "/pipe"));
+  EXPECT_TRUE(std::filesystem::is_symlink(root_ + "/link"));
+  EXPECT_EQ(bytes_of("file"), "old");
+  EXPECT_TRUE(store_->remove("pipe"));
+  EXPECT_TRUE(std::filesystem::is_fifo(root_ + "/pipe"));
+}
+
 TEST_F(FileStoreTest, AFolderThatMayNotBeReadFailsTheListing) {
   write("in/a", "x");
   std::filesystem::permissions(root_, std::filesystem::perms(0755));
