@@ -235,7 +235,8 @@ JsonArrayFramer::Walk::Step JsonArrayFramer::Walk::out_of_bytes() {
 }
 
 Result<void> JsonArrayFramer::end() const {
-  if (state_.expected == Expected::array || state_.expected == Expected::nothing) return {};
+  const bool begun = state_.expected != Expected::start && state_.expected != Expected::array;
+  if (!begun || state_.expected == Expected::nothing) return {};
   return fail(Error::fatal(ErrorCode::truncated, not_closed(elements_, false)));
 }
 
