@@ -38,7 +38,7 @@ Result<std::string> checked_checksum(std::string_view value) {
   std::erase(word, '-');
   std::erase(word, '_');
   if (word == "sha256" || word == "crc32c" || word == "crc64nvme" || word == "none") return word;
-  return refuse("must be one of none, sha256, crc32c, crc64nvme");
+  return refuse("must be none, or left out: there is no choice of another checksum yet");
 }
 
 /// B01: one trailing slash is dropped; anything that could be joined into another url is refused.

@@ -50,7 +50,7 @@ constexpr Row kRows[] = {
     {"confirm_invalid_certificates", "", Kind::flag, false,
      "Confirms that data and credentials may go to whoever answers."},
     {"ca_bundle", "", Kind::text, false, "File with certificate authorities to trust instead of the system's."},
-    {"proxy_url", "", Kind::text, true, "Proxy for all requests."},
+    {"proxy_url", "", Kind::text, true, "Proxy for all requests; HTTPS_PROXY and its like are not read."},
     {"proxy_excludes", "", Kind::text, false, "Hosts that are reached without the proxy, separated by commas."},
     {"user_agent", "", Kind::text, false, "User-Agent header."},
     {"connect_timeout", "", Kind::duration, false, "Longest wait for a connection."},
@@ -64,13 +64,14 @@ constexpr Row kRows[] = {
      "Checksum sent with uploads beside the signed hash of their body: none."},
     {"s3_express", "", Kind::flag, false,
      "The bucket is a directory bucket (S3 Express One Zone): not yet, so false, or left out."},
-    {"disable_tagging", "", Kind::flag, false, "Never sends object tags."},
+    {"disable_tagging", "", Kind::flag, false,
+     "Object tags are never sent, here as anywhere: taken from configurations of other programs, without effect."},
 };
 
 /// Of options that are no flags; the tests of those who use them hold them to what they do.
 constexpr std::pair<std::string_view, std::string_view> kDefaults[] = {
     {"region", "as the environment or the profile says, else us-east-1"},
-    {"endpoint", "AWS_ENDPOINT_URL, else AWS"},
+    {"endpoint", "AWS_ENDPOINT_URL_S3, else AWS_ENDPOINT_URL, else AWS"},
     {"virtual_hosted_style_request", "on AWS, where the bucket's name allows it"},
     {"http1_only", "true"},
     {"user_agent", "millrace/ and the version"},
@@ -194,11 +195,37 @@ void check_credentials(const Values& values, std::vector<std::string>& problems)
     if (has(name) && !has("role_arn"))
       problems.push_back(fmt::format("store.{} belongs to store.role_arn, which is missing", name));
   }
-  if (!has("web_identity_token_file")) return;
-  for (const char* name : {"access_key_id", "profile", "external_id"}) {
-    if (!has(name)) continue;
-    problems.push_back(
-        fmt::format("store.{} and store.web_identity_token_file: the token alone takes on the role; keep one", name));
+  if (has("container_credentials_relative_uri") && has("container_credentials_full_uri")) {
+    problems.emplace_back(
+        "store.container_credentials_relative_uri and store.container_credentials_full_uri name two places; keep one");
+  }
+  if (has("container_authorization_token_file") && !has("container_credentials_relative_uri") &&
+      !has("container_credentials_full_uri")) {
+    problems.emplace_back(
+        "store.container_authorization_token_file belongs to store.container_credentials_full_uri, which is missing");
+  }
+  // What nobody would ask is refused: it was meant to be somebody.
+  const auto refuse_beside = [&](std::string_view winner, std::string_view why,
+                                 std::initializer_list<std::string_view> names) {
+    for (const std::string_view name : names) {
+      if (!has(name)) continue;
+      problems.push_back(fmt::format("store.{} and store.{}: {}; keep one", name, winner, why));
+    }
+  };
+  if (value_of(values, "skip_signature") == "true") {
+    refuse_beside("skip_signature", "what is not signed needs no keys",
+                  {"access_key_id", "profile", "role_arn", "container_credentials_relative_uri",
+                   "container_credentials_full_uri"});
+  }
+  if (has("access_key_id")) {
+    refuse_beside("access_key_id", "with keys nobody else is asked for some",
+                  {"profile", "imdsv1_fallback", "metadata_endpoint", "container_credentials_relative_uri",
+                   "container_credentials_full_uri"});
+  }
+  if (has("web_identity_token_file")) {
+    refuse_beside("web_identity_token_file", "the token alone takes on the role",
+                  {"access_key_id", "profile", "external_id", "imdsv1_fallback", "metadata_endpoint",
+                   "container_credentials_relative_uri", "container_credentials_full_uri"});
   }
 }
 

@@ -27,8 +27,7 @@ std::string why_not(const Raw& raw) {
 
 // The whole accepted list of the requirements, one by one.
 TEST(StoreOptions, EveryOptionIsKnown) {
-  const Raw values = {{"session_token", "t"},
-                      {"region", "eu-west-2"},
+  const Raw values = {{"region", "eu-west-2"},
                       {"endpoint", "https://s3.example.com"},
                       {"allow_http", "true"},
                       {"virtual_hosted_style_request", "true"},
@@ -40,7 +39,6 @@ TEST(StoreOptions, EveryOptionIsKnown) {
                       {"external_id", "x"},
                       {"imdsv1_fallback", "true"},
                       {"metadata_endpoint", "http://169.254.169.254"},
-                      {"container_credentials_relative_uri", "/v2/x"},
                       {"container_credentials_full_uri", "http://169.254.170.23/v1/credentials"},
                       {"container_authorization_token_file", "/var/t"},
                       {"allow_invalid_certificates", "false"},
@@ -56,9 +54,7 @@ TEST(StoreOptions, EveryOptionIsKnown) {
                       {"retry_timeout", "3m"},
                       {"checksum_algorithm", "None"},
                       {"s3_express", "false"},
-                      {"disable_tagging", "true"},
-                      {"access_key_id", "ak"},
-                      {"secret_access_key", "sk"}};
+                      {"disable_tagging", "true"}};
   const StoreOptions options = parsed(values);
   for (const auto& [name, value] : values) EXPECT_TRUE(options.has(name)) << name;
   EXPECT_EQ(options.get("region"), "eu-west-2");
@@ -67,8 +63,9 @@ TEST(StoreOptions, EveryOptionIsKnown) {
   EXPECT_EQ(options.get("checksum_algorithm"), "none");
   EXPECT_TRUE(options.flag("allow_http"));
   EXPECT_FALSE(options.flag("skip_signature"));
-  EXPECT_EQ(StoreOptions::known().size(), values.size() + 2)
-      << "and confirm_invalid_certificates, and web_identity_token_file, which goes with none of the keys";
+  EXPECT_EQ(StoreOptions::known().size(), values.size() + 6)
+      << "and confirm_invalid_certificates, and what goes with none of these: access_key_id, secret_access_key, "
+         "session_token, web_identity_token_file, container_credentials_relative_uri";
 }
 
 TEST(StoreOptions, ARoleIsTakenOnInOneWay) {
@@ -86,6 +83,31 @@ TEST(StoreOptions, ARoleIsTakenOnInOneWay) {
                        {"access_key_id", "ak"},
                        {"secret_access_key", "TOP-SECRET"}}),
               AllOf(HasSubstr("keep one"), Not(HasSubstr("TOP-SECRET"))));
+}
+
+// Whoever would not be asked is refused by name: it was given to be asked.
+TEST(StoreOptions, KeysComeFromOnePlace) {
+  const Raw keys{{"access_key_id", "ak"}, {"secret_access_key", "TOP-SECRET"}};
+  for (const auto& [name, value] : Raw{{"profile", "p"},
+                                       {"imdsv1_fallback", "true"},
+                                       {"metadata_endpoint", "http://127.0.0.1"},
+                                       {"container_credentials_relative_uri", "/r"},
+                                       {"container_credentials_full_uri", "http://127.0.0.1/f"}}) {
+    Raw both = keys;
+    both[name] = value;
+    EXPECT_EQ(why_not(both),
+              "store." + name + " and store.access_key_id: with keys nobody else is asked for some; keep one");
+  }
+  for (const auto& [name, value] : Raw{{"profile", "p"}, {"container_credentials_full_uri", "http://127.0.0.1/f"}}) {
+    EXPECT_EQ(why_not({{"skip_signature", "true"}, {name, value}}),
+              "store." + name + " and store.skip_signature: what is not signed needs no keys; keep one");
+    EXPECT_EQ(why_not({{"skip_signature", "false"}, {name, value}}), "accepted");
+  }
+  EXPECT_THAT(why_not({{"container_credentials_relative_uri", "/r"}, {"container_credentials_full_uri", "http://h/f"}}),
+              HasSubstr("name two places; keep one"));
+  EXPECT_THAT(why_not({{"container_authorization_token_file", "/t"}}), HasSubstr("which is missing"));
+  EXPECT_EQ(why_not({{"profile", "p"}, {"container_credentials_relative_uri", "/r"}}), "accepted")
+      << "a profile may name the container as its source";
 }
 
 // Said by `validate`, long before a store is opened.
@@ -152,7 +174,9 @@ TEST(StoreOptions, ValuesAreChecked) {
   EXPECT_THAT(why_not({{"timeout", "9999999999d"}}), HasSubstr("duration"));
   EXPECT_THAT(why_not({{"timeout", ""}}), HasSubstr("duration"));
   EXPECT_THAT(why_not({{"max_retries", "many"}}), HasSubstr("whole number"));
-  EXPECT_THAT(why_not({{"checksum_algorithm", "md5"}}), HasSubstr("crc64nvme"));
+  // No value is offered that is refused when it is given.
+  EXPECT_EQ(why_not({{"checksum_algorithm", "md5"}}),
+            "store.checksum_algorithm must be none, or left out: there is no choice of another checksum yet");
   EXPECT_THAT(why_not({{"region", ""}}), HasSubstr("is empty"));
   EXPECT_THAT(why_not({{"user_agent", "a\r\nx-evil: 1"}}), HasSubstr("line end"));
 }

@@ -344,6 +344,75 @@ TEST(S3StoreCredentials, I04_AMetadataServerThatResetsAtOnceIsGivenUp) {
   expect_metadata_given_up({.reset_after = 100});
 }
 
+TEST(S3StoreCredentials, APlaceOfContainerCredentialsIsShownWithoutItsSecrets) {
+  CleanEnvironment clean;
+  for (const char* uri : {"http//me:PASSWORD@h/role?token=QUERY", "http://me:PASS/WORD@127.0.0.1:1/role?token=QUERY"}) {
+    Fixture f;
+    S3Options options = without_keys(f);
+    options.chain.container.full_uri = uri;
+    f.open(options);
+    const auto listed = f.store->list({});
+    ASSERT_FALSE(listed);
+    const std::string said = listed.error().describe() + f.log->text();
+    EXPECT_NE(said.find("/role"), std::string::npos) << said;
+    for (const char* secret : {"PASS", "WORD", "QUERY"}) EXPECT_EQ(said.find(secret), std::string::npos) << said;
+  }
+}
+
+// The documented order below the profile. Each place gives keys that the server takes, and the log names the winner.
+TEST(S3StoreCredentials, BelowTheProfileAWebIdentityComesBeforeTheContainerAndThatBeforeTheInstance) {
+  CleanEnvironment clean;
+  Fixture f({.session_token = "the-session"});
+  const auto& server = f.server->options();
+  testing::FakeSts sts({}, {server.access_key, server.secret_key, "the-session"});
+  ContainerEndpoint container;
+  container.set(server.access_key, server.secret_key, "the-session", std::chrono::hours(1));
+  const InstanceMetadata instance(
+      200, fmt::format(R"({{"Code":"Success","AccessKeyId":"{}","SecretAccessKey":"{}","Token":"the-session",)"
+                       R"("Expiration":"2099-01-01T00:00:00Z"}})",
+                       server.access_key, server.secret_key));
+  clean.unset("AWS_EC2_METADATA_DISABLED");
+  clean.set("AWS_EC2_METADATA_SERVICE_ENDPOINT", instance.endpoint());
+  clean.set("AWS_CONTAINER_CREDENTIALS_FULL_URI", container.uri());
+  clean.set("AWS_ENDPOINT_URL_STS", sts.endpoint());
+  clean.set("AWS_WEB_IDENTITY_TOKEN_FILE", clean.file("token", "ey.token"));
+  clean.set("AWS_ROLE_ARN", "arn:aws:iam::1:role/pod");
+  const auto winner = [&] {
+    f.log = std::make_shared<testing::KeptLog>();
+    f.open(without_keys(f));
+    const auto listed = f.store->list({});
+    EXPECT_TRUE(listed) << listed.error().describe();
+    const std::string text = f.log->text();
+    const std::size_t at = text.find("provider=");
+    return at == std::string::npos ? text : text.substr(at + 9, text.find_first_of(" ", at) - at - 9);
+  };
+  EXPECT_EQ(winner(), "web");  // identity
+  EXPECT_EQ(sts.asked(), 1);
+  EXPECT_EQ(container.asked(), 0);
+  EXPECT_TRUE(instance.seen().empty());
+  clean.unset("AWS_WEB_IDENTITY_TOKEN_FILE");
+  EXPECT_EQ(winner(), "container");
+  EXPECT_EQ(container.asked(), 1);
+  EXPECT_TRUE(instance.seen().empty());
+  clean.unset("AWS_CONTAINER_CREDENTIALS_FULL_URI");
+  EXPECT_EQ(winner(), "instance");
+  EXPECT_EQ(container.asked(), 1);
+  EXPECT_FALSE(instance.seen().empty());
+  // One that is set up and fails is not passed over for the next.
+  clean.set("AWS_CONTAINER_CREDENTIALS_FULL_URI", container.uri());
+  container.set_status(500);
+  f.open(without_keys(f));
+  EXPECT_EQ(f.store->list({}).error().code(), ErrorCode::credentials);
+  clean.set("AWS_WEB_IDENTITY_TOKEN_FILE", clean.path("no-token"));
+  container.set_status(200);
+  f.open(without_keys(f));
+  EXPECT_NE(f.store->list({}).error().message().find("web identity token file"), std::string::npos);
+  clean.unset("AWS_ROLE_ARN");
+  f.open(without_keys(f));
+  EXPECT_NE(f.store->list({}).error().message().find("store.web_identity_token_file and store.role_arn"),
+            std::string::npos);
+}
+
 TEST(S3StoreCredentials, UnsignedRequestsCarryNoTraceOfKeys) {
   Fixture f({.check_signatures = false});
   f.server->put_object("bucket", "k", "x");
@@ -374,7 +443,9 @@ TEST(S3StoreCredentials, SecretsNeverShow) {
         "said "
         "TOP/SECRET+KEY and HUSH/TOKEN==</Message></Error>'",
         "times=every status=400 code=ExpiredToken", "times=every status=500", "times=every no_answer",
-        "times=every status=301 code=PermanentRedirect", "times=every status=200 body='TOP/SECRET+KEY'"}) {
+        "times=every status=301 code=PermanentRedirect", "times=every status=200 body='TOP/SECRET+KEY'",
+        "times=every status=200 body='<Error><Code>InternalError</Code><Message>you said TOP/SECRET+KEY and "
+        "HUSH/TOKEN==</Message></Error>'"}) {
     f.server->clear_faults();
     f.server->add_fault(fault);
     if (auto result = f.store->list({}); !result) say(result.error());
@@ -389,6 +460,7 @@ TEST(S3StoreCredentials, SecretsNeverShow) {
   say(f.store->list({}).error());
   said += f.log->text();
   EXPECT_GT(said.size(), 1000U);
+  EXPECT_NE(said.find("you said *** and ***"), std::string::npos) << said;
   EXPECT_EQ(said.find("TOP/SECRET"), std::string::npos) << said;
   EXPECT_EQ(said.find("HUSH/TOKEN"), std::string::npos) << said;
 }

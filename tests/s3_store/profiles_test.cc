@@ -61,6 +61,10 @@ TEST_F(Profiles, KeysOfEitherFileAreNamedByTheirFile) {
   EXPECT_EQ(with_profile(""), "ok");
   EXPECT_THAT(with_profile("missing"),
               HasSubstr("profile 'missing' is neither in ~/.aws/config nor in ~/.aws/credentials"));
+  // Who names a profile means that one, not whoever is asked next.
+  clean.set("AWS_PROFILE", "missing");
+  EXPECT_THAT(with_profile(""),
+              HasSubstr("AWS_PROFILE names it, and profile 'missing' is neither in ~/.aws/config nor in"));
   clean.set("AWS_SHARED_CREDENTIALS_FILE", clean.file("elsewhere", std::string("[default]\n") + kKeys));
   clean.unset("AWS_PROFILE");
   EXPECT_EQ(with_profile(""), "ok");
@@ -278,8 +282,10 @@ TEST_F(Profiles, ACommandGivesKeys) {
   };
   EXPECT_EQ(command("cat '" + answer + "'; echo chatter >&2"), "ok");
   EXPECT_THAT(log(), HasSubstr("provider=the credential_process of profile 'p' in ~/.aws/config"));
-  EXPECT_THAT(command("echo 'log in first' >&2; cat '" + answer + "'; exit 3"),
-              HasSubstr("credential_process ended with exit code 3: log in first"));
+  EXPECT_THAT(
+      command("echo 'good-secret' >&2; cat '" + answer + "'; exit 3"),
+      HasSubstr("credential_process ended with exit code 3; the 12 bytes it wrote to standard error are not shown "
+                "here, as they may hold keys: run it by hand to read them"));
   EXPECT_THAT(command("kill -9 $$"), HasSubstr("credential_process ended with signal 9"));
   EXPECT_THAT(command("echo good-secret"), HasSubstr("credential_process printed no JSON object"));
   EXPECT_THAT(command(R"(echo '{"Version": 2, "AccessKeyId": "AKGOOD"}')"), HasSubstr("another Version than 1"));

@@ -16,6 +16,7 @@
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <string>
 
 #include "tests/s3_store/fixture.h"
@@ -147,6 +148,31 @@ TEST(S3StoreTls, B04_AnUnknownAuthorityIsRefusedAndABundleNamesIt) {
   options.ca_bundle = server.bundle();
   const auto listed = list(options);
   EXPECT_TRUE(listed) << listed.error().describe();
+}
+
+// What is wrong with the file is not told as what is wrong with the server.
+TEST(S3StoreTls, ABundleThatCannotBeUsedIsToldBeforeAnybodyIsAsked) {
+  const TlsServer server("IP:127.0.0.1");
+  S3Options options = server.options();
+  const std::string junk = server.bundle() + ".junk";
+  options.ca_bundle = junk;
+  EXPECT_EQ(make_store(options, {}).error().message(),
+            "the file of certificate authorities " + junk +
+                " (store.ca_bundle, else AWS_CA_BUNDLE) cannot be read: No such file or directory");
+  std::ofstream(junk) << "not a certificate\n-----BEGIN CERTIFICATE REQUEST-----\n";
+  EXPECT_EQ(make_store(options, {}).error().code(), ErrorCode::config);
+  EXPECT_NE(make_store(options, {}).error().message().find("holds no certificate"), std::string::npos);
+  options.ca_bundle = std::filesystem::temp_directory_path().string();
+  EXPECT_NE(make_store(options, {}).error().message().find("cannot be read"), std::string::npos)
+      << make_store(options, {}).error().message();
+  // Only libcurl finds out that it is broken inside.
+  std::ofstream(junk) << "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
+  options.ca_bundle = junk;
+  const auto listed = list(options);
+  ASSERT_FALSE(listed);
+  EXPECT_EQ(listed.error().code(), ErrorCode::config);
+  EXPECT_EQ(listed.error().message().find("not trusted"), std::string::npos) << listed.error().message();
+  std::filesystem::remove(junk);
 }
 
 TEST(S3StoreTls, B04_ACertificateForOtherNamesIsRefused) {

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "tests/s3_fault_server/http_listener.h"
+#include "tests/s3_store/credential_fakes.h"
 #include "tests/s3_store/fixture.h"
 
 namespace millrace::s3 {
@@ -76,6 +77,37 @@ TEST(S3StoreTransport, AProxyGetsTheRequestsUnlessTheHostIsExcluded) {
   options.proxy_excludes = "127.0.0.1";
   f.open(options);
   EXPECT_TRUE(f.store->list({.prefix = "in/"}));
+}
+
+// Of the environment only AWS_* counts: other programs' proxies are other programs'.
+TEST(S3StoreTransport, UnprefixedVariablesForProxiesAreNotRead) {
+  Atomic<int> asked{0};
+  const auto proxy = *millrace::testing::HttpListener::start({}, [&](const millrace::testing::HttpRequest&) {
+    asked.fetch_add(1);
+    millrace::testing::HttpAnswer answer;
+    answer.status = 503;
+    return answer;
+  });
+  testing::CleanEnvironment clean;
+  Fixture f;
+  S3Options options = testing::options_for(*f.server);
+  const std::string server = options.endpoint;
+  for (const char* name : {"http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"}) {
+    clean.set(name, proxy->endpoint());
+  }
+  // On no machine: a proxy would be asked for it, and nobody else can be.
+  options.endpoint = "http://millrace.invalid";
+  options.allow_http = true;
+  f.open(options);
+  EXPECT_EQ(f.store->list({}).error().code(), ErrorCode::unreachable);
+  EXPECT_EQ(asked.load(), 0);
+  // Nor do they take the proxy away that was asked for.
+  options.endpoint = server;
+  options.proxy_url = proxy->endpoint();
+  for (const char* name : {"no_proxy", "NO_PROXY"}) clean.set(name, "*");
+  f.open(options);
+  EXPECT_EQ(f.store->list({}).error().code(), ErrorCode::unavailable);
+  EXPECT_EQ(asked.load(), 1);
 }
 
 TEST(S3StoreTransport, AProxyThatFailsIsBlamedAndItsPasswordIsNotTold) {

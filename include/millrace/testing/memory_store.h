@@ -55,6 +55,7 @@ class MemoryStore final : public ObjectStore {
     std::size_t max_page = 1000;         ///< objects of one page at most, whatever is asked for
     Tags etags = Tags::strong;           ///< strong: the same bytes have the same ETag, as in S3
     bool honours_conditions = true;      ///< false: PutCondition is ignored, as some stores do (B07)
+    bool honours_if_match = true;        ///< false: that one alone is ignored
     std::string name = "memory://test";  ///< what describe() says
     std::uint64_t least_part_bytes = 0;  ///< of every part but the last; S3's own rule is kLeastPartBytes
     int most_parts = kMostParts;

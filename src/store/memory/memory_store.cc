@@ -225,6 +225,7 @@ Result<void> MemoryStore::check_condition(std::string_view key, PutCondition con
   const bool kept = condition == PutCondition::none || (condition == PutCondition::if_absent && there == nullptr) ||
                     (condition == PutCondition::if_match && there != nullptr && *there == etag);
   if (kept || !options_.honours_conditions) return {};
+  if (condition == PutCondition::if_match && !options_.honours_if_match) return {};
   return fail(
       Error::fatal(ErrorCode::precondition_failed,
                    fmt::format("{}/{}: {}", options_.name, printable_key(key),

@@ -82,9 +82,9 @@ CurlTransfer::CurlTransfer(const HttpLoopOptions& options)
     curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 0L);
     curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 0L);
   }
-  if (!options.proxy_url.empty()) curl_easy_setopt(easy, CURLOPT_PROXY, options.proxy_url.c_str());
-  if (!options.proxy_excludes.empty()) curl_easy_setopt(easy, CURLOPT_NOPROXY, options.proxy_excludes.c_str());
-  if (options.direct) curl_easy_setopt(easy, CURLOPT_NOPROXY, "*");
+  // Set also where they are empty: else libcurl takes http_proxy, HTTPS_PROXY, NO_PROXY and others of the environment.
+  curl_easy_setopt(easy, CURLOPT_PROXY, options.proxy_url.c_str());
+  curl_easy_setopt(easy, CURLOPT_NOPROXY, options.proxy_excludes.c_str());
   curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, &CurlTransfer::on_header);
   curl_easy_setopt(easy, CURLOPT_HEADERDATA, this);
   curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, &CurlTransfer::on_body);
@@ -225,9 +225,10 @@ TransportFailure CurlTransfer::failure_of(int result) const {
     case CURLE_PEER_FAILED_VERIFICATION:
     case CURLE_SSL_CERTPROBLEM:
     case CURLE_SSL_CIPHER:
-    case CURLE_SSL_CACERT_BADFILE:
     case CURLE_SSL_ISSUER_ERROR:
       return TransportFailure::certificate;
+    case CURLE_SSL_CACERT_BADFILE:
+      return TransportFailure::ca_bundle;
     case CURLE_PARTIAL_FILE:
     case CURLE_RECV_ERROR:
     case CURLE_SEND_ERROR:
@@ -258,7 +259,7 @@ HttpOutcome CurlTransfer::outcome(int result) {
   outcome.failure = failure_of(result);
   if (outcome.failure == TransportFailure::none && !head_told_) outcome.failure = TransportFailure::not_http;
   if (outcome.failure != TransportFailure::none) {
-    // Of a proxy libcurl quotes what it could not read, be it a password; also of one from the environment.
+    // Of a proxy libcurl quotes what it could not read, be it a password.
     const bool quotes = result == CURLE_COULDNT_RESOLVE_PROXY || proxy_text();
     outcome.detail = error_[0] != '\0' && !quotes ? error_ : curl_easy_strerror(static_cast<CURLcode>(result));
   }

@@ -145,6 +145,9 @@ Meaning meaning_of(TransportFailure failure) {
     case TransportFailure::certificate:
       return {kFatal, ErrorCode::unreachable,
               "the server's certificate is not trusted: name its authority with store.ca_bundle"};
+    case TransportFailure::ca_bundle:
+      return {kFatal, ErrorCode::config,
+              "no server was asked: the file of store.ca_bundle (else AWS_CA_BUNDLE) cannot be used"};
     case TransportFailure::connect_timeout:
       return {kRetry, ErrorCode::unreachable, ""};
     case TransportFailure::request_timeout:

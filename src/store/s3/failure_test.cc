@@ -118,6 +118,8 @@ TEST(Failure, TransportFailures) {
   EXPECT_TRUE(error_for(TransportFailure::connect).is_retryable());
   EXPECT_TRUE(error_for(TransportFailure::resolve).is_retryable());
   EXPECT_TRUE(error_for(TransportFailure::certificate).is_fatal());
+  EXPECT_TRUE(error_for(TransportFailure::ca_bundle).is_fatal());
+  EXPECT_EQ(error_for(TransportFailure::ca_bundle).code(), ErrorCode::config);
   EXPECT_EQ(error_for(TransportFailure::no_progress).code(), ErrorCode::timeout);
   EXPECT_EQ(error_for(TransportFailure::broken).code(), ErrorCode::interrupted_transfer);
   EXPECT_EQ(error_for(TransportFailure::cancelled).code(), ErrorCode::cancelled);

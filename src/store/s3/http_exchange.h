@@ -44,6 +44,7 @@ enum class TransportFailure {
   proxy,        ///< the proxy has no address, is not reachable, or refuses the tunnel
   handshake,    ///< of TLS; may pass
   certificate,  ///< not trusted, or for another host
+  ca_bundle,    ///< the file of authorities to trust cannot be used
   connect_timeout,
   request_timeout,
   no_progress,

@@ -25,7 +25,6 @@ struct HttpLoopOptions {
   bool accept_any_certificate = false;
   std::string proxy_url;
   std::string proxy_excludes;
-  bool direct = false;  ///< no proxy, whatever the environment says
 };
 
 class HttpLoop {

@@ -15,7 +15,6 @@
 #include <cstring>
 #include <utility>
 
-#include "millrace/base/printable.h"
 #include "millrace/base/sync.h"
 #include "store/s3/credential_json.h"
 
@@ -92,7 +91,7 @@ bool take(int pipe, std::string& into) {
 
 struct Output {
   std::string text;
-  std::string errors;
+  std::size_t error_bytes = 0;
   int status = 0;
   bool too_long = false;
 };
@@ -108,6 +107,7 @@ Result<Output> run(const std::string& command) {
   output.close_write();
   errors.close_write();
   Output said;
+  std::string errors_text;
   const SteadyTime deadline = Clock::real().now() + kLongestRun;
   std::array<pollfd, 2> pipes = {pollfd{output.read, POLLIN, 0}, pollfd{errors.read, POLLIN, 0}};
   while (pipes[0].fd >= 0 || pipes[1].fd >= 0) {
@@ -118,7 +118,8 @@ Result<Output> run(const std::string& command) {
     }
     if (::poll(pipes.data(), pipes.size(), static_cast<int>(left)) <= 0) continue;
     if (pipes[0].revents != 0 && !take(pipes[0].fd, said.text)) pipes[0].fd = -1;
-    if (pipes[1].revents != 0 && !take(pipes[1].fd, said.errors)) pipes[1].fd = -1;
+    if (pipes[1].revents != 0 && !take(pipes[1].fd, errors_text)) pipes[1].fd = -1;
+    said.error_bytes += std::exchange(errors_text, {}).size();
   }
   if (said.too_long) ::kill(-child, SIGKILL);
   while (::waitpid(child, &said.status, 0) < 0 && errno == EINTR) {
@@ -132,13 +133,15 @@ Result<Credentials> keys_of(const std::string& command, const std::string& provi
     return refuse(fmt::format("credential_process has not ended within {} s", kLongestRun / std::chrono::seconds(1)));
   }
   if (!WIFEXITED(said.status) || WEXITSTATUS(said.status) != 0) {
-    std::string_view errors = said.errors;
-    while (errors.ends_with('\n')) errors.remove_suffix(1);
-    if (errors.size() > 300) errors.remove_prefix(errors.size() - 300);
-    return refuse(fmt::format("credential_process ended with {}{}{}",
+    // What it said is not repeated: it has the keys, and in trouble programs print what they have.
+    return refuse(fmt::format("credential_process ended with {}{}",
                               WIFEXITED(said.status) ? fmt::format("exit code {}", WEXITSTATUS(said.status))
                                                      : fmt::format("signal {}", WTERMSIG(said.status)),
-                              errors.empty() ? "" : ": ", printable(errors, 300)));
+                              said.error_bytes == 0
+                                  ? ""
+                                  : fmt::format("; the {} bytes it wrote to standard error are not shown here, as they "
+                                                "may hold keys: run it by hand to read them",
+                                                said.error_bytes)));
   }
   const auto document = CredentialJson::parse(said.text);
   if (!document) return refuse("credential_process printed no JSON object");

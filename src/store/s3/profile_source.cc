@@ -33,7 +33,9 @@ class ProfileReading {
     if (!files_.has_profile(profile)) {
       std::string why = fmt::format("profile '{}' is neither in {}", shown, files_.names());
       why.replace(why.rfind(" and "), 5, " nor in ");
-      return visited_.empty() ? fail(not_configured(std::move(why))) : refuse(std::move(why));
+      if (!visited_.empty() || !options_.name.empty()) return refuse(std::move(why));
+      if (!context_.environment("AWS_PROFILE").empty()) return refuse("AWS_PROFILE names it, and " + why);
+      return fail(not_configured(std::move(why)));
     }
     const bool first = visited_.empty();
     const bool again = std::ranges::find(visited_, profile) != visited_.end();

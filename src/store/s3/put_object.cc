@@ -44,7 +44,7 @@ Result<PutResult> put_object(S3Session& session, const PutRequest& asked) {
   if (!head) {
     return fail(with_asked(as_condition(std::move(head).error(), asked.condition), asked.settings, asked.checksum));
   }
-  if (parse_error_xml(sink.text())) return fail(error_of(read_failure(*head, sink.text(), 0), doing));
+  if (parse_error_xml(sink.text())) return fail(session.refusal_in(*head, sink.text(), doing));
   if (head->header("etag").empty()) {
     return fail(Error::retryable(ErrorCode::bad_response,
                                  doing + ": the answer has no ETag, so nothing proves that the object is stored"));

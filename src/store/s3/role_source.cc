@@ -159,7 +159,9 @@ class EnvironmentWebIdentity final : public CredentialSource {
     if (file.empty()) return done(fail(not_configured("AWS_WEB_IDENTITY_TOKEN_FILE is not set")));
     if (role.arn.empty()) {
       return done(
-          fail(Error::fatal(ErrorCode::credentials, "AWS_WEB_IDENTITY_TOKEN_FILE is set without AWS_ROLE_ARN")));
+          fail(Error::fatal(ErrorCode::credentials,
+                            "AWS_WEB_IDENTITY_TOKEN_FILE is set without AWS_ROLE_ARN; set that as well, or name both "
+                            "here: store.web_identity_token_file and store.role_arn")));
     }
     make_web_identity_source(std::move(role), file, context_)->fetch(std::move(done));
   }

@@ -16,7 +16,6 @@ namespace millrace::s3 {
 namespace {
 
 constexpr std::size_t kErrorBodyLimit = 64U << 10U;
-constexpr std::string_view kHidden = "***";
 
 bool success(int status) { return status >= 200 && status < 300; }
 
@@ -87,7 +86,11 @@ class S3Client::Call final : public HttpReceiver {
 };
 
 S3Client::S3Client(HttpLoop& loop, Options options, std::shared_ptr<CredentialSource> source, Clock& clock, Logger log)
-    : loop_(loop), options_(std::move(options)), clock_(clock), log_(std::move(log)) {
+    : loop_(loop),
+      options_(std::move(options)),
+      clock_(clock),
+      log_(std::move(log)),
+      secrets_(std::exchange(options_.secrets, {})) {
   if (!source) return;
   CredentialKeeper::Thread thread;
   thread.post = loop.poster();
@@ -135,6 +138,7 @@ void S3Client::send(Call& call, const CredentialIssue* issue) {
     for (auto& header : *added) headers.push_back(std::move(header));
     call.generation = issue->generation;
     in_use_ = issue->credentials;
+    secrets_.use(in_use_);
   }
   call.signed_region = options_.region;
   call.sink_error.reset();
@@ -277,18 +281,6 @@ void S3Client::cancel_all() {
   ids.reserve(calls_.size());
   for (const auto& [id, call] : calls_) ids.push_back(id);
   for (const CallId id : ids) cancel(id);
-}
-
-void S3Client::hide_secrets(std::string& text) const {
-  const auto hide = [&text](std::string_view secret) {
-    if (secret.empty()) return;
-    for (auto at = text.find(secret); at != text.npos; at = text.find(secret, at + kHidden.size()))
-      text.replace(at, secret.size(), kHidden);
-  };
-  for (const std::string& secret : options_.secrets) hide(secret);
-  if (!in_use_) return;
-  for (const auto* secret : {&in_use_->secret_access_key, &in_use_->session_token, &in_use_->access_key_id})
-    hide(*secret);
 }
 
 }  // namespace millrace::s3

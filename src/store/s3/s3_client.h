@@ -19,6 +19,7 @@
 #include "store/s3/credential_keeper.h"
 #include "store/s3/endpoint.h"
 #include "store/s3/failure.h"
+#include "store/s3/hidden_secrets.h"
 #include "store/s3/http_exchange.h"
 #include "store/s3/http_loop.h"
 
@@ -60,6 +61,9 @@ class S3Client {
   /// Ends every call, also those that wait for credentials, with `cancelled`.
   void cancel_all();
 
+  /// Of a text that a server sent. Any thread.
+  void hide_secrets(std::string& text) const { secrets_.hide(text); }
+
  private:
   class Call;
   [[nodiscard]] Call* find(CallId id);
@@ -73,7 +77,6 @@ class S3Client {
   [[nodiscard]] Error explain(const Call& call, const S3Failure& failure) const;
   void fail_call(Call& call, Error error);
   void finish(Call& call, Result<HttpHead> result);
-  void hide_secrets(std::string& text) const;
 
   HttpLoop& loop_;
   Options options_;
@@ -81,6 +84,7 @@ class S3Client {
   const Logger log_;
   std::optional<CredentialKeeper> keeper_;
   std::shared_ptr<const Credentials> in_use_;
+  HiddenSecrets secrets_;
   UnixMicros clock_offset_ = 0;  // of the server's clock to ours, once it has refused ours
   std::unordered_map<CallId, std::unique_ptr<Call>> calls_;
 };

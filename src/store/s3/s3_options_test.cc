@@ -110,12 +110,7 @@ TEST(S3Options, EveryOptionThatIsTakenDoesSomething) {
                              {"timeout", "2s"},
                              {"pool_idle_timeout", "3s"},
                              {"http1_only", "true"},
-                             {"disable_tagging", "true"},
-                             {"imdsv1_fallback", "true"},
-                             {"metadata_endpoint", "http://127.0.0.1:1"},
-                             {"container_credentials_relative_uri", "/r"},
-                             {"container_credentials_full_uri", "http://127.0.0.1/f"},
-                             {"container_authorization_token_file", "/t"}});
+                             {"disable_tagging", "true"}});
   ASSERT_TRUE(options.keys);
   EXPECT_EQ(options.keys->access_key_id, "AK");
   EXPECT_EQ(options.keys->secret_access_key, "SK");
@@ -132,11 +127,15 @@ TEST(S3Options, EveryOptionThatIsTakenDoesSomething) {
   EXPECT_EQ(options.connect_timeout, std::chrono::seconds(1));
   EXPECT_EQ(options.request_timeout, std::chrono::seconds(2));
   EXPECT_EQ(options.pool_idle_timeout, std::chrono::seconds(3));
-  EXPECT_TRUE(options.chain.instance.imdsv1_fallback);
-  EXPECT_EQ(options.chain.instance.metadata_endpoint, "http://127.0.0.1:1");
-  EXPECT_EQ(options.chain.container.relative_uri, "/r");
-  EXPECT_EQ(options.chain.container.full_uri, "http://127.0.0.1/f");
-  EXPECT_EQ(options.chain.container.token_file, "/t");
+  const auto elsewhere = must({{"imdsv1_fallback", "true"},
+                               {"metadata_endpoint", "http://127.0.0.1:1"},
+                               {"container_credentials_full_uri", "http://127.0.0.1/f"},
+                               {"container_authorization_token_file", "/t"}});
+  EXPECT_TRUE(elsewhere.chain.instance.imdsv1_fallback);
+  EXPECT_EQ(elsewhere.chain.instance.metadata_endpoint, "http://127.0.0.1:1");
+  EXPECT_EQ(elsewhere.chain.container.full_uri, "http://127.0.0.1/f");
+  EXPECT_EQ(elsewhere.chain.container.token_file, "/t");
+  EXPECT_EQ(must({{"container_credentials_relative_uri", "/r"}}).chain.container.relative_uri, "/r");
 }
 
 std::string checked(const std::string& bucket, const Map& options, const Map& environment = {}) {

@@ -93,6 +93,12 @@ Result<HttpHead> S3Session::run(S3Request request, AnswerSink& sink) {
   return answer.wait();
 }
 
+Error S3Session::refusal_in(const HttpHead& head, std::string_view body, std::string_view doing) const {
+  S3Failure failure = read_failure(head, body, 0);
+  client_->hide_secrets(failure.message);
+  return error_of(failure, doing);
+}
+
 void S3Session::cancel_all() {
   loop_->cancel_all();
   loop_->post([this] { client_->cancel_all(); });

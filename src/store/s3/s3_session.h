@@ -36,6 +36,8 @@ class S3Session {
   void give_body(S3Request& request, std::string_view body) const;
   /// Runs it on the loop thread and waits.
   [[nodiscard]] Result<HttpHead> run(S3Request request, AnswerSink& sink);
+  /// What an answer says whose status is a success and whose body is an error, without secrets.
+  [[nodiscard]] Error refusal_in(const HttpHead& head, std::string_view body, std::string_view doing) const;
 
   // For calls that do not wait.
   [[nodiscard]] S3Client::CallId next_call() { return last_call_.fetch_add(1) + 1; }

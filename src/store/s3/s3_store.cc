@@ -7,6 +7,7 @@
 
 #include "millrace/base/printable.h"
 #include "store/s3/answer_sink.h"
+#include "store/s3/ca_bundle.h"
 #include "store/s3/http_date.h"
 #include "store/s3/proxy_url.h"
 #include "store/s3/put_object.h"
@@ -114,8 +115,8 @@ Result<ListPage> S3Store::list(const ListRequest& asked) {
   const std::string doing = call.doing + ": ";
   TextSink sink(kLongestPage);
   MILLRACE_ASSIGN(const HttpHead head, session_.run(std::move(call), sink));
-  if (const auto error = parse_error_xml(sink.text())) {
-    return fail(error_of(read_failure(head, sink.text(), 0), doing.substr(0, doing.size() - 2)));
+  if (parse_error_xml(sink.text())) {
+    return fail(session_.refusal_in(head, sink.text(), doing.substr(0, doing.size() - 2)));
   }
   auto page = parse_listing(sink.text(), asked.prefix);
   if (!page) return fail(std::move(page).error().prefixed(doing));
@@ -199,7 +200,7 @@ Result<void> S3Store::remove(std::string_view key) {
   return fail(head.error());
 }
 
-HttpLoopOptions loop_options(const S3Options& options, const Endpoint& endpoint) {
+HttpLoopOptions loop_options(const S3Options& options) {
   HttpLoopOptions loop;
   loop.user_agent = options.user_agent;
   loop.connect_timeout = options.connect_timeout;
@@ -209,7 +210,6 @@ HttpLoopOptions loop_options(const S3Options& options, const Endpoint& endpoint)
   loop.accept_any_certificate = options.accept_any_certificate;
   loop.proxy_url = options.proxy_url;
   loop.proxy_excludes = options.proxy_excludes;
-  loop.direct = options.proxy_url.empty() && endpoint.loopback();
   return loop;
 }
 
@@ -218,9 +218,10 @@ HttpLoopOptions loop_options(const S3Options& options, const Endpoint& endpoint)
 Result<std::shared_ptr<ObjectStore>> make_store(const S3Options& options, const StoreContext& context) {
   if (options.bucket.empty()) return fail(Error::config("s3://: a url names its bucket: s3://bucket/prefix"));
   MILLRACE_TRY(check_proxy_url(options.proxy_url));
+  MILLRACE_TRY(check_ca_bundle(options.ca_bundle));
   MILLRACE_ASSIGN(Endpoint endpoint, Endpoint::make({options.bucket, options.region, options.endpoint,
                                                      options.allow_http, options.virtual_hosted, options.path_style}));
-  MILLRACE_ASSIGN(auto loop, HttpLoop::start(loop_options(options, endpoint)));
+  MILLRACE_ASSIGN(auto loop, HttpLoop::start(loop_options(options)));
   // A completion may drop the last owner, and the loop thread cannot join itself.
   return std::shared_ptr<ObjectStore>(new S3Store(options, context, std::move(endpoint), std::move(loop)),
                                       [](S3Store* store) {

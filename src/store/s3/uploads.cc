@@ -28,7 +28,7 @@ Result<std::string> run_for_xml(S3Session& session, S3Request call, std::size_t 
   const std::string doing = call.doing;
   TextSink sink(longest);
   MILLRACE_ASSIGN(const HttpHead head, session.run(std::move(call), sink));
-  if (parse_error_xml(sink.text())) return fail(error_of(read_failure(head, sink.text(), 0), doing));
+  if (parse_error_xml(sink.text())) return fail(session.refusal_in(head, sink.text(), doing));
   return std::move(sink.text());
 }
 
@@ -101,7 +101,7 @@ Result<PartResult> put_part(S3Session& session, const UploadId& upload, int numb
   session.give_body(call, body);
   ShortSink sink;
   MILLRACE_ASSIGN(const HttpHead head, session.run(std::move(call), sink));
-  if (parse_error_xml(sink.text())) return fail(error_of(read_failure(head, sink.text(), 0), doing));
+  if (parse_error_xml(sink.text())) return fail(session.refusal_in(head, sink.text(), doing));
   if (head.header("etag").empty()) {
     return fail(Error::retryable(ErrorCode::bad_response,
                                  doing + ": the answer has no ETag, so nothing proves that the part is stored"));
