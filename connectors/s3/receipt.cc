@@ -37,8 +37,9 @@ std::uint64_t ReceiptFates::records() const {
 }
 
 std::string ObjectReceipt::imbalance() const {
-  if (kind != Kind::read) return {};
-  if (stored != size) return fmt::format("'{}': {} of its {} bytes were read", printable(key), stored, size);
+  if (kind != Kind::read && kind != Kind::quarantined) return {};
+  if (kind == Kind::read && stored != size)
+    return fmt::format("'{}': {} of its {} bytes were read", printable(key), stored, size);
   if (records != fates.records()) {
     return fmt::format("'{}': {} records were framed, and {} are accounted for", printable(key), records,
                        counted(fates));
@@ -57,6 +58,9 @@ void ReceiptTotal::add(const ObjectReceipt& line) {
     case ObjectReceipt::Kind::left_out:
       ++left_out;
       break;
+    case ObjectReceipt::Kind::quarantined:
+      ++quarantined;
+      break;
   }
   stored += line.stored;
   decoded += line.decoded;
@@ -65,8 +69,9 @@ void ReceiptTotal::add(const ObjectReceipt& line) {
 }
 
 std::string ReceiptTotal::imbalance() const {
-  if (listed != read + empty + left_out) {
-    return fmt::format("{} objects are listed, and {} read + {} empty + {} left out", listed, read, empty, left_out);
+  if (listed != read + empty + left_out + quarantined) {
+    return fmt::format("{} objects are listed, and {} read + {} empty + {} left out + {} set aside", listed, read,
+                       empty, left_out, quarantined);
   }
   if (records != fates.records()) {
     return fmt::format("{} records were framed, and {} are accounted for", records, counted(fates));

@@ -50,12 +50,13 @@ struct ReceiptPlace {
 
 /// One object's line.
 struct ObjectReceipt {
-  enum class Kind { read, empty, left_out };
+  enum class Kind { read, empty, left_out, quarantined };
   Kind kind = Kind::read;
   std::string key;
   std::string etag;
   std::uint64_t size = 0;
-  std::string left_out;  ///< why
+  std::string left_out;     ///< why
+  std::string quarantined;  ///< why, as a code; of a fault that was met behind `records`
   std::uint64_t stored = 0;
   std::uint64_t decoded = 0;
   std::uint64_t xxh3 = 0;
@@ -78,6 +79,7 @@ struct ReceiptTotal {
   std::uint64_t read = 0;
   std::uint64_t empty = 0;
   std::uint64_t left_out = 0;
+  std::uint64_t quarantined = 0;
   std::uint64_t stored = 0;
   std::uint64_t decoded = 0;
   std::uint64_t records = 0;

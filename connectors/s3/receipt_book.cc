@@ -37,6 +37,10 @@ void ReceiptBook::leave_out(std::uint64_t lane, std::uint64_t ordinal, std::stri
   lanes_.at(lane).objects[ordinal].left_out = why;
 }
 
+void ReceiptBook::set_aside(const QuarantinedObject& object) {
+  lanes_.at(object.lane).objects[object.ordinal].aside = object;
+}
+
 void ReceiptBook::settle(std::uint64_t lane, const Ledger::Settled& settled) {
   Lane& at = lanes_.at(lane);
   // A batch never spans objects; a chunk of the sink may.
@@ -85,14 +89,20 @@ Result<ObjectReceipt> ReceiptBook::line_of(std::uint64_t lane, std::uint64_t ord
     line.left_out = open.left_out;
     return line;
   }
-  if (!open.facts) {
+  if (open.aside) {
+    line.kind = ObjectReceipt::Kind::quarantined;
+    line.quarantined = open.aside->code;
+    line.stored = open.aside->byte;
+    line.records = open.aside->records;
+  } else if (open.facts) {
+    line.stored = open.facts->stored;
+    line.decoded = open.facts->decoded;
+    line.xxh3 = open.facts->xxh3;
+    line.records = open.facts->records;
+  } else {
     return fail(Error::fatal(ErrorCode::internal, fmt::format("the receipt knows nothing of '{}', which is committed",
                                                               printable(listed.key))));
   }
-  line.stored = open.facts->stored;
-  line.decoded = open.facts->decoded;
-  line.xxh3 = open.facts->xxh3;
-  line.records = open.facts->records;
   line.fates = std::move(open.fates);
   // A chunk between two objects of a lane does not hold those whose records all went another way.
   if (line.fates.written != 0) line.places.assign(open.places.begin(), open.places.end());

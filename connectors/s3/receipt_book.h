@@ -13,6 +13,7 @@
 
 #include "connectors/s3/listing.h"
 #include "connectors/s3/offset.h"
+#include "connectors/s3/quarantine.h"
 #include "connectors/s3/receipt.h"
 #include "millrace/ack/ledger.h"
 
@@ -26,6 +27,8 @@ class ReceiptBook {
 
   void note(std::uint64_t lane, const ObjectFacts& facts);
   void leave_out(std::uint64_t lane, std::uint64_t ordinal, std::string_view why);
+  /// Instead of facts, or over them: the fault may have been met after the last byte had been read.
+  void set_aside(const QuarantinedObject& object);
   void settle(std::uint64_t lane, const Ledger::Settled& settled);
   /// The lane is committed up to `position`. Appends the lines of its objects that are complete now. Fails (internal)
   /// when one does not balance: then the run must not say that it is.
@@ -37,6 +40,7 @@ class ReceiptBook {
   struct Open {
     std::optional<ObjectFacts> facts;
     std::string left_out;
+    std::optional<QuarantinedObject> aside;
     ReceiptFates fates;
     std::set<ReceiptPlace> places;
   };

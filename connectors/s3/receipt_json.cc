@@ -74,6 +74,13 @@ std::string to_line(const ObjectReceipt& object) {
     put_fates(json, object.fates);
     json["sinks"] = places_json(object.places);
   }
+  if (object.kind == ObjectReceipt::Kind::quarantined) {
+    json["quarantined"] = object.quarantined;
+    json["stored"] = object.stored;
+    json["records"] = object.records;
+    put_fates(json, object.fates);
+    json["sinks"] = places_json(object.places);
+  }
   return line_of(json);
 }
 
@@ -87,6 +94,13 @@ Result<ObjectReceipt> parse_object(std::string_view line) {
   if (f.has("left_out")) {
     object.kind = ObjectReceipt::Kind::left_out;
     f.text("left_out", object.left_out);
+  } else if (f.has("quarantined")) {
+    object.kind = ObjectReceipt::Kind::quarantined;
+    f.text("quarantined", object.quarantined);
+    f.number("stored", object.stored);
+    f.number("records", object.records);
+    read_fates(f, object.fates);
+    read_places(f, object.places);
   } else if (f.has("stored")) {
     f.number("stored", object.stored);
     f.number("decoded", object.decoded);
@@ -109,7 +123,11 @@ std::string to_line(const ReceiptTotal& total) {
       {"source", bytes_json(total.source)},
       {"listing", {{"objects", total.listed}, {"bytes", total.listing_bytes}, {"hash", to_hex(total.listing_hash)}}},
       {"objects",
-       {{"listed", total.listed}, {"read", total.read}, {"empty", total.empty}, {"left_out", total.left_out}}},
+       {{"listed", total.listed},
+        {"read", total.read},
+        {"empty", total.empty},
+        {"left_out", total.left_out},
+        {"quarantined", total.quarantined}}},
       {"stored", total.stored},
       {"decoded", total.decoded},
       {"records", total.records}};
@@ -140,6 +158,8 @@ Result<ReceiptTotal> parse_total(std::string_view line) {
     inner.number("read", total.read);
     inner.number("empty", total.empty);
     inner.number("left_out", total.left_out);
+    // Receipts of earlier builds do not name it.
+    if (inner.has("quarantined")) inner.number("quarantined", total.quarantined);
   });
   if (!f.failed() && objects != total.listed) {
     f.set("objects.listed", fmt::format("is {}, and the listing has {}", total.listed, objects));

@@ -38,7 +38,18 @@ TEST(Receipt, ALineOfEachKindIsAsThePageSays) {
   archived.size = 7;
   archived.left_out = "archived";
   EXPECT_EQ(to_line(archived), "{\"object\":\"in/old\",\"etag\":\"\",\"size\":7,\"left_out\":\"archived\"}\n");
-  for (const ObjectReceipt& object : {orders(), empty, archived}) {
+  ObjectReceipt aside = orders();
+  aside.kind = ObjectReceipt::Kind::quarantined;
+  aside.quarantined = "truncated";
+  aside.stored = 60;
+  aside.decoded = aside.xxh3 = 0;
+  EXPECT_EQ(to_line(aside),
+            R"({"object":"in/orders-1.ndjson.gz","etag":"\"9b2c\"","size":120,"quarantined":"truncated","stored":60,)"
+            R"("records":10,"out":6,"filtered":1,"skipped":{"malformed":3},"written":12,)"
+            R"("sinks":[{"sink":"sink","to":"s3://b/out/a"},{"sink":"sink b","dropped":4}]})"
+            "\n");
+  EXPECT_EQ(aside.imbalance(), "") << "not all of its bytes are read";
+  for (const ObjectReceipt& object : {orders(), empty, archived, aside}) {
     std::string line = to_line(object);
     line.pop_back();
     const auto parsed = parse_object(line);
@@ -63,7 +74,7 @@ TEST(Receipt, TheTotalIsTheSumOfTheLines) {
   const std::string line =
       R"({"receipt":1,"pipeline":"daily","source":"s3://b/in/",)"
       R"("listing":{"objects":2,"bytes":120,"hash":"0000000000000001"},)"
-      R"("objects":{"listed":2,"read":1,"empty":1,"left_out":0},"stored":120,"decoded":900,"records":10,)"
+      R"("objects":{"listed":2,"read":1,"empty":1,"left_out":0,"quarantined":0},"stored":120,"decoded":900,"records":10,)"
       R"("out":6,"filtered":1,"skipped":{"malformed":3},"written":12,"xxh3":"0000000000000002"})";
   EXPECT_EQ(to_line(total), line + "\n");
   const auto parsed = parse_total(line);
@@ -85,7 +96,7 @@ TEST(Receipt, WhatDoesNotBalanceIsSaidWithTheFigures) {
   total.listed = 3;
   total.read = 1;
   total.empty = 1;
-  EXPECT_EQ(total.imbalance(), "3 objects are listed, and 1 read + 1 empty + 0 left out");
+  EXPECT_EQ(total.imbalance(), "3 objects are listed, and 1 read + 1 empty + 0 left out + 0 set aside");
 }
 
 TEST(Receipt, WhatTheGrammarDoesNotNameIsRefusedByField) {

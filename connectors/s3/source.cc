@@ -14,6 +14,10 @@
 
 namespace millrace::s3_source {
 
+namespace {
+constexpr std::size_t kAsideShown = 100;
+}  // namespace
+
 std::string base_of(const StoreUrl& url) {
   return url.scheme == "file" ? "file:///" : fmt::format("{}://{}/", url.scheme, url.bucket);
 }
@@ -268,7 +272,9 @@ std::optional<Manifest> BackfillSource::kept() const {
 
 std::string BackfillSource::status_json() const {
   const auto manifest = kept();
-  return manifest ? s3_source::status_json(*manifest, manifest_url(), context_.clock->unix_micros()) : "";
+  if (!manifest) return "";
+  // Asked for again and again while the run lasts.
+  return s3_source::status_json(*manifest, manifest_url(), context_.clock->unix_micros(), kAsideShown);
 }
 
 std::string BackfillSource::committed_summary() const {

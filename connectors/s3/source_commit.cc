@@ -53,7 +53,10 @@ Result<void> BackfillSource::commit(std::span<const PartitionWatermark> watermar
 /// the rest of it is not delivered. True when there were some.
 Result<bool> BackfillSource::set_aside_behind(std::uint64_t lane, Watermark& watermark) {
   Quarantine aside = progress_[lane]->set_aside.take_behind(watermark);
-  for (QuarantinedObject& object : aside) set_aside(quarantined_, std::move(object));
+  for (QuarantinedObject& object : aside) {
+    if (receipt_book_) receipt_book_->set_aside(object);
+    set_aside(quarantined_, std::move(object));
+  }
   if (quarantined_.size() > kMostQuarantined) {
     const Error error = Error::fatal(
         ErrorCode::limit,

@@ -13,6 +13,8 @@
 namespace millrace::s3_source {
 namespace {
 
+constexpr std::size_t kAsideNamed = 10;
+
 std::string age(UnixMicros then, UnixMicros now) {
   const std::int64_t seconds = (now - then) / 1000000;
   if (seconds < 0) return "in the future, by this clock";
@@ -36,6 +38,24 @@ std::string skipped_text(const Manifest::Skipped& skipped, std::size_t most_name
     names += fmt::format("{}'{}'", i == 0 ? "" : ", ", printable(skipped.keys[i]));
   if (skipped.count > named) names += fmt::format(" and {} more", skipped.count - named);
   return fmt::format("{} archived object{} left out: {}", skipped.count, skipped.count == 1 ? " was" : "s were", names);
+}
+
+/// Those that are set aside, and why; a line each.
+std::string aside_text(const Quarantine& quarantine, std::size_t most_named) {
+  if (quarantine.empty()) return "";
+  std::string text = fmt::format(
+      "  set aside {} object{} could not be read; once mended, `millrace run FILE --retry-quarantined` reads {}\n",
+      quarantine.size(), quarantine.size() == 1 ? "" : "s", quarantine.size() == 1 ? "it" : "them");
+  const std::size_t named = std::min(most_named, quarantine.size());
+  for (std::size_t i = 0; i < named; ++i) {
+    const QuarantinedObject& one = quarantine[i];
+    text += fmt::format("    '{}', {} records delivered, fault met within its first {} of {} bytes ({}): {}\n",
+                        printable(one.key), one.retry ? one.retry->records : one.records, one.byte, one.size, one.code,
+                        printable(one.reason));
+  }
+  if (quarantine.size() > named)
+    text += fmt::format("    and {} more; --format json has all\n", quarantine.size() - named);
+  return text;
 }
 
 }  // namespace
@@ -67,6 +87,7 @@ std::string status_text(const Manifest& manifest, const std::string& manifest_ur
       !manifest.complete && manifest.owner.released ? "stopped; a run goes on from here" : state_text(manifest, now),
       done, manifest.listing.objects, manifest.listing.objects - std::min(done, manifest.listing.objects));
   if (manifest.skipped.count > 0) text += fmt::format("  skipped   {}\n", skipped_text(manifest.skipped, SIZE_MAX));
+  text += aside_text(manifest.quarantined, kAsideNamed);
   for (std::uint64_t lane = 0; lane < manifest.lanes; ++lane) {
     const LaneStatus status = lane_status(manifest, lane);
     text += fmt::format("  lane {:<4} {} of {} objects", lane, status.objects_done, status.objects);
@@ -112,6 +133,7 @@ std::string listings_apart(const std::vector<ShardStatus>& shards) {
 std::string shards_text(const std::vector<ShardStatus>& shards, UnixMicros now) {
   std::string url;
   std::string lines;
+  Quarantine aside;
   std::uint64_t done = 0;
   for (std::size_t i = 0; i < shards.size(); ++i) {
     const auto& manifest = shards[i].manifest;
@@ -122,12 +144,14 @@ std::string shards_text(const std::vector<ShardStatus>& shards, UnixMicros now) 
     url = printable(manifest->identity.url);
     const std::uint64_t own = objects_done(*manifest);
     done += own;
+    aside.insert(aside.end(), manifest->quarantined.begin(), manifest->quarantined.end());
     lines += fmt::format("  shard {:<4} {}, {} of {} objects, saved {} in {}\n", i, state_text(*manifest, now), own,
                          manifest->listing.objects, age(manifest->updated, now), shards[i].url);
   }
   const std::uint64_t all = latest_whole(shards).value_or(WholeListing{}).objects;
   std::string text = fmt::format("{} in {} shards\n  objects   {} of {} committed, {} left\n{}", url, shards.size(),
                                  done, all, all - std::min(done, all), lines);
+  text += aside_text(aside, kAsideNamed);
   const std::string apart = listings_apart(shards);
   if (apart.empty()) return text;
   return text + fmt::format(
@@ -146,7 +170,9 @@ std::string committed_summary(const Manifest& manifest, const std::string& manif
                 "another checkpoint.url and an include that names them",
                 skipped_text(manifest.skipped, 3));
   if (manifest.complete) {
-    return fmt::format("all {} objects committed in {}{}", manifest.listing.objects, manifest_url, skipped);
+    const std::size_t aside = manifest.quarantined.size();
+    return fmt::format("all {} objects committed{} in {}{}", manifest.listing.objects,
+                       aside == 0 ? "" : fmt::format(", {} of them set aside,", aside), manifest_url, skipped);
   }
   return fmt::format("{} of {} objects committed in {}; run again to go on from there{}", done,
                      manifest.listing.objects, manifest_url, skipped);

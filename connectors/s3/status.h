@@ -25,8 +25,9 @@ struct LaneStatus {
 
 /// A few lines; times are told as ages at `now`.
 [[nodiscard]] std::string status_text(const Manifest& manifest, const std::string& manifest_url, UnixMicros now);
-/// One JSON document.
-[[nodiscard]] std::string status_json(const Manifest& manifest, const std::string& manifest_url, UnixMicros now);
+/// One JSON document; of the objects that are set aside at most `most_aside` are listed, and all counted.
+[[nodiscard]] std::string status_json(const Manifest& manifest, const std::string& manifest_url, UnixMicros now,
+                                      std::size_t most_aside = kMostQuarantined);
 /// One shard's manifest, where it has one, and where that is.
 struct ShardStatus {
   std::string url;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "connectors/s3/bytes_json.h"
@@ -40,7 +41,19 @@ std::string change_total_json(const ListingDifference& difference, const std::st
 
 namespace {
 
-Json document_of(const Manifest& manifest, const std::string& manifest_url, UnixMicros now) {
+Json aside_json(const QuarantinedObject& object) {
+  return {{"key", bytes_json(object.key)},
+          {"lane", object.lane},
+          {"ordinal", object.ordinal},
+          {"etag", bytes_json(object.etag)},
+          {"size", object.size},
+          {"records", object.retry ? object.retry->records : object.records},
+          {"byte", object.byte},
+          {"code", object.code},
+          {"reason", printable(object.reason)}};
+}
+
+Json document_of(const Manifest& manifest, const std::string& manifest_url, UnixMicros now, std::size_t most_aside) {
   Json lanes = Json::array();
   for (std::uint64_t lane = 0; lane < manifest.lanes; ++lane) {
     const LaneStatus status = lane_status(manifest, lane);
@@ -56,6 +69,7 @@ Json document_of(const Manifest& manifest, const std::string& manifest_url, Unix
                    {"objects", manifest.listing.objects},
                    {"objects_done", objects_done(manifest)},
                    {"objects_skipped", manifest.skipped.count},
+                   {"objects_quarantined", manifest.quarantined.size()},
                    {"bytes", manifest.listing.bytes},
                    {"generation", manifest.generation},
                    {"updated", to_rfc3339(manifest.updated, 6)},
@@ -67,6 +81,12 @@ Json document_of(const Manifest& manifest, const std::string& manifest_url, Unix
                      {"heartbeat", to_rfc3339(manifest.owner.heartbeat)},
                      {"released", manifest.owner.released}}},
                    {"lanes", std::move(lanes)}};
+  if (!manifest.quarantined.empty()) {
+    Json& aside = document["quarantined"] = Json::array();
+    for (std::size_t i = 0; i < std::min(most_aside, manifest.quarantined.size()); ++i) {
+      aside.push_back(aside_json(manifest.quarantined[i]));
+    }
+  }
   if (manifest.identity.shard) {
     document["shard"] = {{"index", manifest.identity.shard->index}, {"count", manifest.identity.shard->count}};
   }
@@ -80,8 +100,9 @@ std::string text_of(const Json& document) { return document.dump(-1, ' ', false,
 
 }  // namespace
 
-std::string status_json(const Manifest& manifest, const std::string& manifest_url, UnixMicros now) {
-  return text_of(document_of(manifest, manifest_url, now));
+std::string status_json(const Manifest& manifest, const std::string& manifest_url, UnixMicros now,
+                        std::size_t most_aside) {
+  return text_of(document_of(manifest, manifest_url, now, most_aside));
 }
 
 std::string shards_json(const std::vector<ShardStatus>& shards, UnixMicros now) {
@@ -97,7 +118,7 @@ std::string shards_json(const std::vector<ShardStatus>& shards, UnixMicros now) 
     }
     url = printable(shard.manifest->identity.url);
     done += objects_done(*shard.manifest);
-    each.push_back(document_of(*shard.manifest, shard.url, now));
+    each.push_back(document_of(*shard.manifest, shard.url, now, kMostQuarantined));
   }
   return text_of(Json{{"url", url},
                       {"shards", shards.size()},

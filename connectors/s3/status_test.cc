@@ -50,6 +50,36 @@ TEST(Status, TextNamesWhatAPersonLooksFor) {
   EXPECT_NE(status_text(m, "u", 0).find("complete"), std::string::npos);
 }
 
+TEST(Status, WhatIsSetAsideIsNamed) {
+  Manifest m = half_done();
+  m.quarantined.push_back({.lane = 1,
+                           .ordinal = 0,
+                           .key = "in/one",
+                           .size = 120,
+                           .records = 7,
+                           .byte = 60,
+                           .code = "truncated",
+                           .reason = "cut short"});
+  EXPECT_NE(status_text(m, "u", 0).find("  set aside 1 object could not be read; once mended, `millrace run FILE "
+                                        "--retry-quarantined` reads it\n    'in/one', 7 records delivered, fault met "
+                                        "within its first 60 of 120 bytes (truncated): cut short\n"),
+            std::string::npos)
+      << status_text(m, "u", 0);
+  const std::string json = status_json(m, "u", 0);
+  EXPECT_NE(json.find(R"("objects_quarantined":1)"), std::string::npos) << json;
+  EXPECT_NE(json.find(R"("quarantined":[{"key":"in/one","lane":1,"ordinal":0,"etag":"","size":120,"records":7,)"
+                      R"("byte":60,"code":"truncated","reason":"cut short"}])"),
+            std::string::npos)
+      << json;
+  m.quarantined.resize(12, m.quarantined.front());
+  const std::string text = status_text(m, "u", 0);
+  EXPECT_NE(text.find("set aside 12 objects"), std::string::npos);
+  EXPECT_NE(text.find("    and 2 more; --format json has all\n"), std::string::npos);
+  EXPECT_NE(status_json(m, "u", 0, 0).find(R"("objects_quarantined":12)"), std::string::npos);
+  m.complete = true;
+  EXPECT_TRUE(committed_summary(m, "u").starts_with("all 6 objects committed, 12 of them set aside, in u"));
+}
+
 TEST(Status, JsonIsOneDocument) {
   const std::string json = status_json(half_done(), "s3://b/ck.json", 1'030'000'000);
   for (const char* part :

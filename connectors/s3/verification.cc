@@ -32,6 +32,7 @@ std::optional<std::size_t> place_of(const Listing& listing, std::string_view key
 
 /// One line against the object as it is listed now.
 void compare(const ObjectReceipt& line, const ListedObject& now, Verification& result) {
+  if (line.kind == ObjectReceipt::Kind::quarantined) return;  // a gap already, whatever stands there now
   const std::string name = printable(line.key);
   if (line.etag != now.etag || line.size != now.size) {
     result.gap(fmt::format("'{}' has changed since it was read: it was {} bytes with ETag {}, and is {} with {}", name,
@@ -104,8 +105,16 @@ Verification verify_receipt(std::string_view receipt, const Listing& now) {
       continue;
     }
     sum.add(*object);
+    if (object->kind == ObjectReceipt::Kind::quarantined) {
+      result.gap(
+          fmt::format("'{}' was set aside ({}): {} of its records were delivered. Once it is mended, read it "
+                      "with `millrace run FILE --retry-quarantined`",
+                      printable(object->key), object->quarantined, object->records));
+      if (const std::string wrong = object->imbalance(); !wrong.empty()) result.gap(wrong);
+    }
     const auto place = place_of(now, object->key);
     if (!place) {
+      if (object->kind == ObjectReceipt::Kind::quarantined) continue;
       result.gap(fmt::format("'{}' was read, and is gone", printable(object->key)));
     } else if (seen[*place]) {
       result.gap(fmt::format("'{}' has two lines", printable(object->key)));

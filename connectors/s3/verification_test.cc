@@ -78,6 +78,19 @@ TEST_F(VerificationTest, AnObjectThatWasNotRead) {
   EXPECT_THAT(verify().told, ElementsAre("'b': 9 of its 10 bytes were read"));
 }
 
+// Named, whatever stands in its place now, or if nothing does.
+TEST_F(VerificationTest, AnObjectThatIsSetAside) {
+  lines["b"].kind = ObjectReceipt::Kind::quarantined;
+  lines["b"].quarantined = "truncated";
+  lines["b"].decoded = lines["b"].xxh3 = 0;
+  const auto named = ElementsAre(HasSubstr("'b' was set aside (truncated): 4 of its records were delivered"));
+  EXPECT_THAT(verify().told, named);
+  listed["b"] = 99;
+  EXPECT_THAT(verify().told, named);
+  listed.erase("b");
+  EXPECT_THAT(verify().told, named);
+}
+
 TEST_F(VerificationTest, ARecordThatIsMissingFromTheSums) {
   lines["b"].fates.out = 1;
   EXPECT_THAT(verify().told, ElementsAre(HasSubstr("'b': 4 records were framed, and 1 out + 1 filtered"),

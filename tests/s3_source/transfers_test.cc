@@ -71,14 +71,60 @@ TEST_F(SourceOnServer, G06_ClosingDuringAStallEndsIt) {
   EXPECT_FALSE(stored().complete);
 }
 
+/// As `ulimit -n 64`, for as long as it lives.
+class FewDescriptors {
+ public:
+  FewDescriptors() {
+    EXPECT_EQ(::getrlimit(RLIMIT_NOFILE, &usual_), 0);
+    rlimit few = usual_;
+    few.rlim_cur = 64;
+    EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+  }
+  ~FewDescriptors() { EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &usual_), 0); }
+  FewDescriptors(const FewDescriptors&) = delete;
+  FewDescriptors& operator=(const FewDescriptors&) = delete;
+
+ private:
+  rlimit usual_{};
+};
+
+// A hundred of five hundred end early for good, by a record that is refused, by 412 and by 404: all are set aside, the
+// others read, and nothing is left open.
+TEST_F(SourceOnServer, G09_DescriptorsStayFewAndLevelWhileObjectsAreSetAside) {
+  server.reset();
+  const auto before = open_descriptors();
+  const FewDescriptors few;
+  start();
+  Lines expected;
+  for (int i = 0; i < 500; ++i) {
+    const std::string line = fmt::format("{:09}", i);
+    put(fmt::format("in/{:03}", i), line + "\n" + (i % 5 == 0 && i % 3 == 0 ? "bad\nmore\n" : "last\n"));
+    if (i % 5 != 0 || i % 3 == 0) expected.push_back(line);
+    if (i % 5 != 0) expected.emplace_back("last");
+    if (i % 5 == 0 && i % 3 != 0) {
+      server->add_fault(fmt::format("op=GetObject key=in/{:03} times=every status={}", i,
+                                    i % 3 == 1 ? "412 code=PreconditionFailed" : "404 code=NoSuchKey"));
+    }
+  }
+  fresh().options.requests_in_flight = 8;
+  rig->options.on_object_error = OnObjectError::quarantine;
+  rig->refuse = [](std::string_view record) { return record == "bad"; };
+  run(*rig);
+  EXPECT_EQ(problem(), "succeeded");
+  EXPECT_EQ(lines(), expected);
+  const Quarantine aside = stored().quarantined;
+  EXPECT_EQ(aside.size(), 100U);
+  for (const QuarantinedObject& object : aside) EXPECT_EQ(object.ordinal % 5, 0U) << object.key;
+  EXPECT_LE(open_descriptors(), 64);
+  rig.reset();
+  server.reset();
+  EXPECT_LE(open_descriptors(), before);
+}
+
 TEST_F(SourceOnServer, G09_DescriptorsStayFewAndLevel) {
   server.reset();
   const auto before = open_descriptors();
-  rlimit usual{};
-  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &usual), 0);
-  rlimit few = usual;
-  few.rlim_cur = 64;
-  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+  const FewDescriptors few;
   for (const bool changes : {false, true}) {
     start();
     for (int i = 0; i < 500; ++i) put(fmt::format("in/{:03}", i), fmt::format("{:09}\n", i));
@@ -99,7 +145,6 @@ TEST_F(SourceOnServer, G09_DescriptorsStayFewAndLevel) {
     server.reset();
     EXPECT_LE(open_descriptors(), before);
   }
-  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &usual), 0);
 }
 
 }  // namespace
