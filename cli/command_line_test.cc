@@ -176,7 +176,7 @@ TEST(Help, RunGroupsItsOptions) {
        {"\nPipeline:\n", "\nPosition:\n", "\nOutput:\n", "--set PATH=VALUE", "--progress auto|plain|json|none"}) {
     EXPECT_NE(help.find(part), std::string::npos) << part << "\n" << help;
   }
-  EXPECT_EQ(shown({"--help"}).find("plan"), std::string::npos);  // only what this version has
+  EXPECT_EQ(shown({"--help"}).find("explain"), std::string::npos);  // only what this version has
 }
 
 }  // namespace

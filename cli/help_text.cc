@@ -23,7 +23,7 @@ const HelpText& help_of(std::string_view command) {
          "millrace run --from file:///data/in/ --to - --print-config"},
         "\nSIGINT or SIGTERM: writes and commits what is under way, then ends with 3; a second one ends at once.\n"}},
       {"plan",
-       {"Prints what a run would decide before it moves a byte; reads no object, writes nothing.",
+       {"Prints what a run would decide before it moves a byte; changes nothing.",
         {"millrace plan FILE [OPTIONS]", "millrace plan --from URL --to URL [--set PATH=VALUE]... [OPTIONS]"},
         {"millrace plan pipeline.yaml", "millrace plan pipeline.yaml --sniff --format json"},
         "\nObjects, bytes, codecs, how the lanes are dealt, requests, the most memory, rights, and where a run would\n"
