@@ -33,6 +33,7 @@ struct RunArguments {
   bool yes = false;
   bool expect_resume = false;
   bool take_over = false;
+  bool retry_quarantined = false;
   bool fail_on_skipped = false;
 };
 

@@ -90,6 +90,9 @@ void add_run(CLI::App& app, RunArguments& run, Words& words) {
   app.add_flag("--expect-resume", run.expect_resume, "Fail when there is no kept position")->group("Position");
   app.add_flag("--take-over", run.take_over, "Take the position from another process without waiting for its end")
       ->group("Position");
+  app.add_flag("--retry-quarantined", run.retry_quarantined,
+               "Read only the objects that an earlier run set aside, once they are mended")
+      ->group("Position");
   app.add_flag("--fail-on-skipped", run.fail_on_skipped, "End with 4 when a record or an object was skipped")
       ->group("Result");
   choice(app, "--progress", words.progress, {"auto", "plain", "json", "none"},
@@ -246,6 +249,11 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments) {
     if (!words.log_level.empty()) run.log_level = level_of(words.log_level);
     if (!words.log_format.empty()) run.log_format = words.log_format == "json" ? LogFormat::json : LogFormat::text;
     if (run.reset && run.expect_resume) return usage(command, "--reset and --expect-resume contradict each other");
+    if (run.reset && run.retry_quarantined) {
+      return usage(
+          command,
+          "--reset and --retry-quarantined contradict each other: what is set aside stands in the kept position");
+    }
     return run;
   }
   if (command == "validate") return validate;

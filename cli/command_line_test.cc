@@ -98,6 +98,7 @@ TEST(CommandLine, BadUsageNamesTheWayOut) {
             std::string::npos)
       << usage_error({"run", "p.yaml", "--progress", "plan"});
   EXPECT_NE(usage_error({"run", "p.yaml", "--reset", "--expect-resume"}).find("contradict"), std::string::npos);
+  EXPECT_NE(usage_error({"run", "p.yaml", "--reset", "--retry-quarantined"}).find("contradict"), std::string::npos);
   EXPECT_EQ(usage_error({"rnu", "p.yaml"}),
             "millrace: unknown command 'rnu'; did you mean 'run'?\nTry 'millrace --help'.\n");
   EXPECT_NE(usage_error({"validate"}).find("millrace validate: "), std::string::npos);

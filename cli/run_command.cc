@@ -87,6 +87,7 @@ RunReport run_pipeline(const RunArguments& arguments, const PipelineConfig& conf
   build.reset = arguments.reset;
   build.expect_resume = arguments.expect_resume;
   build.take_over = arguments.take_over;
+  build.retry_quarantined = arguments.retry_quarantined;
   build.receipt = config.receipt;
 
   auto sink = config.sink->make(config.sink_section, build);
@@ -152,6 +153,7 @@ int run(const RunArguments& arguments, const Registry& registry) {
   SummaryContext summary;
   summary.again = command_again(arguments.input, registry);
   summary.position_kept = loaded->scratch_manifest.empty() && config->source->status != nullptr;
+  summary.retried = arguments.retry_quarantined;
   summary.exit_code = result.exit_code();
   summary.counts_as_failed = arguments.fail_on_skipped && summary.exit_code == kExitCompleted &&
                              (!result.records_skipped.empty() || result.objects_skipped > 0);

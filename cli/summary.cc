@@ -30,6 +30,7 @@ std::string records_line(const RunReport& report) {
 
 /// What a person does next.
 std::string next_line(const RunReport& report, const SummaryContext& context) {
+  const std::string go_on = context.again + (context.retried ? " --retry-quarantined" : "");
   switch (report.state) {
     case ExitState::completed:
       return {};
@@ -40,10 +41,10 @@ std::string next_line(const RunReport& report, const SummaryContext& context) {
     case ExitState::failed:
       if (context.exit_code == 2) return "nothing was moved: mend the configuration, then run it again";
       if (!context.position_kept) return "no position was kept: another run begins anew";
-      return fmt::format("when the cause is gone, go on with: {}", context.again);
+      return fmt::format("when the cause is gone, go on with: {}", go_on);
   }
   if (!context.position_kept) return "no position was kept: another run begins anew";
-  return fmt::format("go on with: {}", context.again);
+  return fmt::format("go on with: {}", go_on);
 }
 
 }  // namespace

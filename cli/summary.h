@@ -12,6 +12,7 @@ namespace millrace::cli {
 struct SummaryContext {
   std::string again;          ///< the command that goes on
   bool position_kept = true;  ///< false: another run begins anew
+  bool retried = false;       ///< only what was set aside was read
   int exit_code = 0;
   bool counts_as_failed = false;  ///< --fail-on-skipped, and records or objects were skipped
 };

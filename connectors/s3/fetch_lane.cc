@@ -6,35 +6,30 @@
 
 namespace millrace::s3_source {
 
-FetchLane::FetchLane(std::shared_ptr<const Listing> the_listing, std::uint64_t the_index, std::uint64_t the_lanes,
-                     Position start)
-    : listing(std::move(the_listing)),
-      index(the_index),
-      lanes(the_lanes),
-      objects(listing->objects_of_lane(index, lanes)),
-      ordinal(start.ordinal + (start.object_complete() ? 1 : 0)) {
-  if (start.index > 0 && !start.object_complete()) resumed = start.ordinal;
+FetchLane::FetchLane(std::uint64_t the_index, LaneRoute the_route) : index(the_index), route(std::move(the_route)) {
+  // A retry takes whatever is there next time.
+  if (!route.is_retry() && !route.at_end() && route.written() > 0) resumed = route.ordinal();
 }
 
 bool FetchLane::settle() {
-  for (; ordinal < objects; ++ordinal, offset = 0) {
-    const ListedObject next = object(ordinal);
+  for (; !route.at_end(); route.next(), offset = 0) {
+    const ListedObject next = route.object();
     if (next.has_bytes() && offset < next.size) return true;
   }
   return false;
 }
 
 std::size_t FetchLane::next_length(const ReadChunks& chunks) const {
-  return std::min<std::uint64_t>(chunks.read_bytes(), object(ordinal).size - offset);
+  return std::min<std::uint64_t>(chunks.read_bytes(), route.object().size - offset);
 }
 
 ObjectRead& FetchLane::begin(const ReadChunks& chunks, const RetryPolicy& retry, Random& random) {
   ObjectRead& read = *reads.emplace_back(std::make_unique<ObjectRead>(retry, random));
   read.lane = index;
-  read.ordinal = ordinal;
+  read.ordinal = route.ordinal();
   read.offset = offset;
   read.length = next_length(chunks);
-  read.last = read.offset + read.length == object(ordinal).size;
+  read.last = read.offset + read.length == route.object().size;
   read.charge = chunks.charge_of(read.length);
   read.chunk = chunks.take(read.length, read.offset);
   charged += read.charge;
@@ -63,8 +58,8 @@ Taken FetchLane::taken_of(const ObjectRead& read) const {
 
 void FetchLane::skip(std::uint64_t object) {
   skipped = object;
-  if (ordinal != object) return;
-  ++ordinal;
+  if (route.at_end() || route.ordinal() != object) return;
+  route.next();
   offset = 0;
 }
 

@@ -14,27 +14,23 @@
 #include "connectors/s3/lane_feed.h"
 #include "connectors/s3/listing.h"
 #include "connectors/s3/object_read.h"
-#include "connectors/s3/offset.h"
 #include "connectors/s3/read_chunks.h"
 #include "connectors/s3/read_failure.h"
+#include "connectors/s3/route.h"
 #include "millrace/base/sync.h"
 #include "millrace/base/time.h"
 
 namespace millrace::s3_source {
 
 struct FetchLane {
-  FetchLane(std::shared_ptr<const Listing> the_listing, std::uint64_t the_index, std::uint64_t the_lanes,
-            Position start);
+  FetchLane(std::uint64_t the_index, LaneRoute the_route);
 
-  const std::shared_ptr<const Listing> listing;
   const std::uint64_t index;
-  const std::uint64_t lanes;
-  const std::uint64_t objects;
   const std::unique_ptr<LaneFeed> feed = std::make_unique<LaneFeed>();
   Atomic<bool> paused{false};   // any thread
   Atomic<bool> at_once{false};  // the lane reads for itself
 
-  std::uint64_t ordinal;                          // the next read is of this object,
+  LaneRoute route;                                // the next read is of the object here,
   std::uint64_t offset = 0;                       // from this byte
   std::deque<std::unique_ptr<ObjectRead>> reads;  // the front is handed over next
   std::uint64_t charged = 0;                      // since the beginning
@@ -44,7 +40,7 @@ struct FetchLane {
 
   [[nodiscard]] std::uint64_t held() const noexcept { return charged - feed->released(); }
   [[nodiscard]] bool may_read() const { return !paused.load() && !failed; }
-  [[nodiscard]] ListedObject object(std::uint64_t at) const { return listing->object_of_lane(index, lanes, at); }
+  [[nodiscard]] ListedObject object(std::uint64_t ordinal) const { return route.object(ordinal); }
 
   /// Goes to the next object that has bytes to read; false when the lane has none left.
   bool settle();

@@ -18,9 +18,8 @@ constexpr std::size_t kNearBudget = 8;
 
 }  // namespace
 
-FetchLoop::FetchLoop(std::shared_ptr<ObjectStore> store, const std::shared_ptr<const Listing>& listing,
-                     const std::vector<Position>& starts, Options options, SourceMetrics metrics, Clock& clock,
-                     Random& random, Logger log)
+FetchLoop::FetchLoop(std::shared_ptr<ObjectStore> store, std::vector<LaneRoute> routes, Options options,
+                     SourceMetrics metrics, Clock& clock, Random& random, Logger log)
     : store_(std::move(store)),
       options_(std::move(options)),
       metrics_(std::move(metrics)),
@@ -33,7 +32,7 @@ FetchLoop::FetchLoop(std::shared_ptr<ObjectStore> store, const std::shared_ptr<c
       limit_(most_in_flight_) {
   if (options_.first_latency > Duration::zero()) latency_.record(options_.first_latency);
   for (std::uint64_t i = 0; i < options_.lanes; ++i) {
-    lanes_.push_back(std::make_unique<FetchLane>(listing, i, options_.lanes, starts[i]));
+    lanes_.push_back(std::make_unique<FetchLane>(i, std::move(routes[i])));
     lanes_[i]->at_once.store(store_->read_advice().reads_at_once, memory_order_relaxed);
   }
 }
@@ -180,7 +179,7 @@ bool FetchLoop::start_next_read() {
   for (std::uint64_t i = 0; i < options_.lanes; ++i) {
     const std::uint64_t index = (turn_ + i) % options_.lanes;
     FetchLane& lane = *lanes_[index];
-    if (lane.at_once.load() || !lane.may_read() || lane.ordinal >= lane.objects) continue;
+    if (lane.at_once.load() || !lane.may_read() || lane.route.at_end()) continue;
     const std::size_t length = lane.next_length(chunks_);
     const std::uint64_t held = lane.held();
     if ((held != 0 && held + chunks_.charge_of(length) > share) || !may_start(length)) continue;
@@ -230,9 +229,9 @@ void FetchLoop::skip(std::uint64_t index, std::uint64_t ordinal) {
 std::optional<Piece> FetchLoop::read_at_once(std::uint64_t index) {
   FetchLane& lane = *lanes_[index];
   if (!lane.at_once.load() || !lane.settle()) return std::nullopt;
-  const ListedObject next = lane.object(lane.ordinal);
+  const ListedObject next = lane.route.object();
   const std::size_t length = lane.next_length(chunks_);
-  Piece piece{.ordinal = lane.ordinal, .offset = lane.offset, .last = lane.offset + length == next.size};
+  Piece piece{.ordinal = lane.route.ordinal(), .offset = lane.offset, .last = lane.offset + length == next.size};
   ReadRequest request = request_for(next, lane.offset, tag_form_.load(memory_order_relaxed));
   if (!request.if_match.empty()) {
     piece.bytes = chunks_.take(length, lane.offset);

@@ -23,13 +23,12 @@
 #include "connectors/s3/fetch_lane.h"
 #include "connectors/s3/lane_feed.h"
 #include "connectors/s3/latency_window.h"
-#include "connectors/s3/listing.h"
 #include "connectors/s3/metrics.h"
 #include "connectors/s3/object_read.h"
-#include "connectors/s3/offset.h"
 #include "connectors/s3/read_chunks.h"
 #include "connectors/s3/read_failure.h"
 #include "connectors/s3/retry_policy.h"
+#include "connectors/s3/route.h"
 #include "millrace/base/log.h"
 #include "millrace/base/sync.h"
 #include "millrace/base/time.h"
@@ -52,10 +51,9 @@ class FetchLoop {
     Duration first_latency{0};                             ///< of the store, from the listing; zero: not known
     Duration near_latency = std::chrono::milliseconds(8);  ///< a store that answers sooner is near
   };
-  /// `starts`: where each lane begins, by lane. Nothing is read before start().
-  FetchLoop(std::shared_ptr<ObjectStore> store, const std::shared_ptr<const Listing>& listing,
-            const std::vector<Position>& starts, Options options, SourceMetrics metrics, Clock& clock, Random& random,
-            Logger log);
+  /// `routes`: what each lane reads, by lane. Nothing is read before start().
+  FetchLoop(std::shared_ptr<ObjectStore> store, std::vector<LaneRoute> routes, Options options, SourceMetrics metrics,
+            Clock& clock, Random& random, Logger log);
   ~FetchLoop();
   FetchLoop(const FetchLoop&) = delete;
   FetchLoop& operator=(const FetchLoop&) = delete;

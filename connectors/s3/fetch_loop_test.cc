@@ -31,8 +31,8 @@ class FetchLoopTest : public ::testing::Test {
   }
   FetchLoop& loop() {
     if (!loop_) {
-      loop_ = std::make_unique<FetchLoop>(store, listing, std::vector<Position>(options.lanes), options, metrics, clock,
-                                          Random::system(), Logger(log, "s3"));
+      loop_ = std::make_unique<FetchLoop>(store, routes_from(listing, std::vector<Position>(options.lanes)), options,
+                                          metrics, clock, Random::system(), Logger(log, "s3"));
       loop_->start();
     }
     return *loop_;
@@ -261,7 +261,7 @@ TEST_F(FetchLoopTest, EmptyObjectsAreNotRead) {
 
 TEST_F(FetchLoopTest, BeginsWhereALaneResumes) {
   list({10, 10, 10});
-  loop_ = std::make_unique<FetchLoop>(store, listing, std::vector<Position>{{1, kObjectComplete}}, options,
+  loop_ = std::make_unique<FetchLoop>(store, routes_from(listing, std::vector<Position>{{1, kObjectComplete}}), options,
                                       SourceMetrics(), clock, Random::system(), Logger());
   loop_->start();
   store->wait_for(1);

@@ -16,14 +16,13 @@ constexpr int kWindowsOfOnePoll = 8;
 
 }  // namespace
 
-S3Lane::S3Lane(LaneId id, Setup setup, Position start, std::shared_ptr<LaneProgress> progress)
+S3Lane::S3Lane(LaneId id, Setup setup, LaneRoute route, std::shared_ptr<LaneProgress> progress)
     : id_(id),
       setup_(std::move(setup)),
       progress_(std::move(progress)),
       feed_(setup_.fetch->feed(id.value())),
-      objects_(setup_.listing->objects_of_lane(id.value(), setup_.lanes)),
-      ordinal_(start.ordinal + (start.object_complete() ? 1 : 0)),
-      discard_(start.object_complete() ? 0 : start.index),
+      route_(std::move(route)),
+      ordinal_(route_.ordinal_or_end()),
       reader_(setup_.framer(setup_.framer_options), {.digest = setup_.receipt}) {}
 
 S3Lane::~S3Lane() { feed_.set_waker({}); }
@@ -65,7 +64,7 @@ Result<PollResult> S3Lane::step(std::size_t max_records) {
 
 Result<PollResult> S3Lane::advance(std::size_t max_records) {
   if (!reading_) {
-    if (ordinal_ == objects_) return Exhausted{};
+    if (route_.at_end()) return Exhausted{};
     MILLRACE_ASSIGN(PollResult begun, begin_object());
     if (!reading_) return begun;
   }
@@ -74,13 +73,13 @@ Result<PollResult> S3Lane::advance(std::size_t max_records) {
 
 /// The next object: begins to read it, completes it at once when it holds no bytes, or has to wait for them.
 Result<PollResult> S3Lane::begin_object() {
+  discard_ = route_.written();
+  MILLRACE_TRY(check_visit());
   if (!object().has_bytes()) {
-    // One empty batch completes a whole run of them: markers come by the thousand.
-    std::uint64_t last = ordinal_;
-    while (last + 1 < objects_ && !setup_.listing->object_of_lane(id_.value(), setup_.lanes, last + 1).has_bytes())
-      ++last;
     if (discard_ > 0) return fail(located(Error::fatal(ErrorCode::drift, "it is empty now")));
-    return completion_batch(last);
+    // One empty batch completes a whole run of them: markers come by the thousand.
+    return completion_batch(
+        route_.last_of_run([](const LaneRoute& at) { return !at.object().has_bytes() && at.visit() == nullptr; }));
   }
   auto piece = take_piece();
   if (!piece) return Idle{};
@@ -115,6 +114,7 @@ Result<void> S3Lane::start_reading(Piece& piece) {
   reading_ = true;
   index_ = 0;
   records_hash_.reset();
+  proven_ = false;
   counted_bytes_ = 0;
   return {};
 }
@@ -145,9 +145,7 @@ Result<PollResult> S3Lane::frame(std::size_t max_records) {
         }
         if (discard_ == 0) return batch_of(0);
         const std::size_t drop = std::min<std::uint64_t>(discard_, frames_.size());
-        discard_ -= drop;
-        index_ += drop;
-        if (setup_.quarantine) fold(0, drop);
+        MILLRACE_TRY(count_off(drop));
         if (drop < frames_.size()) return batch_of(drop);
         if (windows < kWindowsOfOnePoll) continue;
         feed_.nudge();
@@ -165,14 +163,7 @@ Result<PollResult> S3Lane::frame(std::size_t max_records) {
         continue;
       }
       case FrameReader::Status::end:
-        if (discard_ > 0) {
-          return fail(located(Error::fatal(
-              ErrorCode::drift,
-              fmt::format(
-                  "it has {} records, but {} of it are committed: it is not the object that was read. Put the old "
-                  "one back, or start over with --reset and an emptied output, since what was written stays",
-                  index_, index_ + discard_))));
-        }
+        if (discard_ > 0) return fail(located(too_short()));
         finish_object();
         return completion_batch(ordinal_);
     }
@@ -218,7 +209,7 @@ Result<PollResult> S3Lane::batch_of(std::size_t from) {
     const std::uint64_t ended = ordinal_;
     finish_object();
     batch.ack = setup_.acks.issue(partition(), completion_offset(ended));
-    done_with(ended, ended);
+    done_up_to(ended);
     return batch;
   }
   batch.ack = setup_.acks.issue(partition(), *last);
@@ -230,7 +221,7 @@ PollResult S3Lane::completion_batch(std::uint64_t last) {
   PayloadBatch batch;
   batch.partition = partition();
   batch.ack = setup_.acks.issue(partition(), completion_offset(last));
-  done_with(ordinal_, last);
+  done_up_to(last);
   return batch;
 }
 
@@ -244,6 +235,9 @@ std::optional<Piece> S3Lane::take_piece() {
 
 /// Left out, and counted, and named in the manifest when the position is behind it (INV-6).
 Result<PollResult> S3Lane::skip_object() {
+  if (route_.visit() != nullptr) {
+    return fail(located(Error::fatal(ErrorCode::drift, "it is archived now; restore it, then retry")));
+  }
   if (discard_ > 0) {
     return fail(located(
         Error::fatal(ErrorCode::not_supported,
@@ -279,11 +273,12 @@ void S3Lane::finish_object() {
   }
 }
 
-void S3Lane::done_with(std::uint64_t first, std::uint64_t last) {
-  const std::uint64_t count = last - first + 1;
+void S3Lane::done_up_to(std::uint64_t last) {
   reading_ = false;
   index_ = 0;
-  ordinal_ = last + 1;
+  std::uint64_t count = 0;
+  for (; !route_.at_end() && route_.ordinal() <= last; route_.next()) ++count;
+  ordinal_ = route_.ordinal_or_end();
   progress_->objects_done.fetch_add(count, memory_order_relaxed);
   setup_.metrics.objects_completed.add(count);
   setup_.metrics.objects_remaining.add(-static_cast<double>(count));

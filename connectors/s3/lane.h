@@ -13,10 +13,10 @@
 #include "connectors/s3/failure.h"
 #include "connectors/s3/fetch_loop.h"
 #include "connectors/s3/lane_progress.h"
-#include "connectors/s3/listing.h"
 #include "connectors/s3/metrics.h"
 #include "connectors/s3/offset.h"
 #include "connectors/s3/quarantine.h"
+#include "connectors/s3/route.h"
 #include "millrace/ack/ack_issuer.h"
 #include "millrace/codec/decompressor.h"
 #include "millrace/connectors/s3.h"
@@ -31,8 +31,6 @@ class S3Lane final : public SourceLane {
   /// What all lanes of a source share. Copied into each.
   struct Setup {
     std::uint32_t first_partition = 0;  ///< of lane 0
-    std::uint64_t lanes = 1;
-    std::shared_ptr<const Listing> listing;
     std::shared_ptr<FetchLoop> fetch;
     std::shared_ptr<Failure> failure;  ///< of the source
     AckIssuer acks;
@@ -49,7 +47,7 @@ class S3Lane final : public SourceLane {
     Clock* clock = &Clock::real();
     Logger log;
   };
-  S3Lane(LaneId id, Setup setup, Position start, std::shared_ptr<LaneProgress> progress);
+  S3Lane(LaneId id, Setup setup, LaneRoute route, std::shared_ptr<LaneProgress> progress);
   ~S3Lane() override;
 
   [[nodiscard]] LaneId id() const override { return id_; }
@@ -74,27 +72,30 @@ class S3Lane final : public SourceLane {
   void push(Piece piece);
   void release_piece();
   void finish_object();
-  void done_with(std::uint64_t first, std::uint64_t last);
+  void done_up_to(std::uint64_t last);
   Error located(Error error) const;
   [[nodiscard]] std::string name() const;
-  [[nodiscard]] ListedObject object() const {
-    return setup_.listing->object_of_lane(id_.value(), setup_.lanes, ordinal_);
-  }
+  [[nodiscard]] ListedObject object() const { return route_.object(ordinal_); }
   Decompressor* decompressor(Codec codec);
   // Faulty objects, with `quarantine` only.
   PollResult leave_object();
   void note_fault(std::uint64_t ordinal, std::uint64_t records, const Error& error);
   void fold(std::size_t from, std::size_t count);
+  // Records that are written already.
+  Result<void> check_visit() const;
+  Result<void> count_off(std::size_t count);
+  [[nodiscard]] Error too_short() const;
+  [[nodiscard]] QuarantinedObject aside(std::uint64_t ordinal, std::uint64_t records) const;
 
   const LaneId id_;
   Setup setup_;
   const std::shared_ptr<LaneProgress> progress_;
   LaneFeed& feed_;
-  const std::uint64_t objects_;  // of this lane
   Waker waker_;
   std::optional<Error> failed_;
 
-  std::uint64_t ordinal_;      // the object being read, or the next one
+  LaneRoute route_;
+  std::uint64_t ordinal_;      // the object being read, or the next one; LaneRoute::kEnd behind the last
   std::uint64_t index_ = 0;    // the record of it that comes next
   std::uint64_t discard_ = 0;  // committed records still to be counted off
   bool reading_ = false;       // the object has begun
@@ -102,6 +103,7 @@ class S3Lane final : public SourceLane {
   std::size_t charge_ = 0;           // of the piece in the reader
   std::uint64_t counted_bytes_ = 0;  // decoded bytes of the object already in the metrics
   bool leaving_ = false;             // the rest of the object is not delivered
+  bool proven_ = false;              // its first records are those that an earlier run wrote
   RecordsHash records_hash_;         // of the object's records that were delivered, by earlier runs too
   struct Lent {
     std::size_t from = 0;  // in frames_

@@ -36,27 +36,19 @@ PollResult S3Lane::leave_object() {
 
 /// Before the ack of anything behind it is let go, so that no position can pass it unseen.
 void S3Lane::note_fault(std::uint64_t ordinal, std::uint64_t records, const Error& error) {
-  const ListedObject listed = setup_.listing->object_of_lane(id_.value(), setup_.lanes, ordinal);
+  QuarantinedObject object = aside(ordinal, records);
   const bool begun = reading_ || ordinal < ordinal_;
-  progress_->set_aside.add({.lane = id_.value(),
-                            .ordinal = ordinal,
-                            .key = std::string(listed.key),
-                            .etag = std::string(listed.etag),
-                            .size = listed.size,
-                            .records = records,
-                            .records_hash = discard_ > 0 || records == 0 ? kHashUnknown : records_hash_.value(),
-                            .byte = begun ? reader_.stored_bytes() : 0,
-                            .code = std::string(to_string(error.code())),
-                            .reason = reason_of(error),
-                            .retry = std::nullopt});
+  object.byte = begun ? reader_.stored_bytes() : 0;
+  object.code = to_string(error.code());
+  object.reason = reason_of(error);
+  const std::string name = setup_.url + printable(object.key);
+  progress_->set_aside.add(std::move(object));
   setup_.metrics.objects_quarantined.add();
   const std::uint64_t kind = std::uint64_t{1} << static_cast<unsigned>(error.code());
   const bool told = (setup_.faults_told->fetch_or(kind, memory_order_relaxed) & kind) != 0;
   setup_.log.log(told ? LogLevel::debug : LogLevel::warn,
                  "an object is set aside, as on_object_error: quarantine asks; the manifest names it",
-                 {{"object", setup_.url + printable(listed.key)},
-                  {"records_before", fmt::format("{}", records)},
-                  {"error", error.describe()}});
+                 {{"object", name}, {"records_before", fmt::format("{}", records)}, {"error", error.describe()}});
 }
 
 void S3Lane::fold(std::size_t from, std::size_t count) {

@@ -95,6 +95,14 @@ Result<std::optional<Manifest>> ManifestFile::nothing_there() {
                     "checkpoint.url wrong? For a first run leave --expect-resume out",
                     options_.url)));
   }
+  if (options_.retry_quarantined) {
+    return fail(Error::fatal(
+        ErrorCode::manifest,
+        fmt::format(
+            "manifest {}: there is none, so no object is set aside that could be retried: was it deleted, or is "
+            "checkpoint.url wrong? For a first run leave --retry-quarantined out",
+            options_.url)));
+  }
   if (!options_.reset) {
     log_.warn("no manifest there: this is a first run and reads everything from the beginning",
               {{"manifest", options_.url}});

@@ -24,10 +24,11 @@ class ManifestFile {
     Duration timeout = std::chrono::seconds(10);
     Duration owner_timeout = std::chrono::seconds(30);
     RetryPolicy retry;
-    bool store_unset = false;    ///< in another store than the source, and that one was given no options
-    bool reset = false;          ///< what is there is not read, only replaced
-    bool expect_resume = false;  ///< nothing there is an error
-    bool take_over = false;      ///< another owner is not waited for
+    bool store_unset = false;        ///< in another store than the source, and that one was given no options
+    bool reset = false;              ///< what is there is not read, only replaced
+    bool expect_resume = false;      ///< nothing there is an error
+    bool take_over = false;          ///< another owner is not waited for
+    bool retry_quarantined = false;  ///< nothing there is an error
   };
   ManifestFile(std::shared_ptr<ObjectStore> store, Options options, Owner self, Clock& clock, Random& random,
                Logger log, StopSignal& stop);

@@ -19,6 +19,7 @@ ManifestKeeper::ManifestKeeper(ManifestFile& file, Manifest first, Clock& clock,
       receipt_(std::move(receipt)),
       next_(first),
       saved_(std::move(first)),
+      done_(saved_.owner.released),
       backoff_({.initial = std::chrono::milliseconds(200), .cap = std::chrono::seconds(5)}, random),
       last_save_(clock.now()),
       not_before_(last_save_) {}
@@ -63,19 +64,24 @@ std::optional<ManifestKeeper::Save> ManifestKeeper::next_save() {
   while (!ending_ && !failure_) {
     const bool behind = durable_ < submitted_;
     const SteadyTime due = behind ? not_before_ : next_heartbeat();
-    if (clock_.now() >= due) return Save{next_, submitted_, /*released=*/next_.complete, /*last=*/false, news_};
+    // A finished backfill needs no owner.
+    if (clock_.now() >= due) return save_of(/*released=*/done_, /*last=*/false);
     clock_.wait_until(changed_, mutex_, due);
   }
   // Goodbye, so that the next run need not wait. One try: what does not work now is found out by whoever waits for a
   // sign of life.
   if (failure_ || given_up_ || (saved_.owner.released && durable_ == submitted_)) return std::nullopt;
-  return Save{next_, submitted_, /*released=*/true, /*last=*/true, news_};
+  return save_of(/*released=*/true, /*last=*/true);
+}
+
+ManifestKeeper::Save ManifestKeeper::save_of(bool released, bool last) const {
+  return {.manifest = next_, .holds = submitted_, .released = released, .last = last, .done = done_, .news = news_};
 }
 
 Result<void> ManifestKeeper::write(Save& save) {
   if (receipt_) {
     if (save.news) MILLRACE_TRY(write_part(save));
-    if (save.manifest.complete && !save.manifest.receipt->finished) MILLRACE_TRY(finish_receipt(save));
+    if (save.done && !save.manifest.receipt->finished) MILLRACE_TRY(finish_receipt(save));
   }
   MILLRACE_TRY(file_.save(save.manifest, save.released));
   if (receipt_) save.manifest.receipt->finished ? receipt_->remove_parts() : receipt_->saved();
@@ -149,13 +155,26 @@ void ManifestKeeper::submit(const std::vector<LanePosition>& positions, bool com
                             const std::vector<std::string>& skipped, ReceiptNews receipt,
                             std::optional<Quarantine> quarantined) {
   const MutexLock lock(mutex_);
+  for (const std::string& key : skipped) next_.skipped.add(key);
+  if (quarantined) next_.quarantined = *std::move(quarantined);
+  next_.complete = complete;
+  put_in(positions, complete, std::move(receipt));
+}
+
+void ManifestKeeper::submit_retry(RetryNews news, ReceiptNews receipt) {
+  const MutexLock lock(mutex_);
+  next_.quarantined = std::move(news.left);
+  next_.listing = news.listing;
+  next_.whole = std::move(news.whole);
+  put_in(news.positions, news.done, std::move(receipt));
+}
+
+void ManifestKeeper::put_in(const std::vector<LanePosition>& positions, bool done, ReceiptNews receipt) {
   if (receipt_) {
     if (!news_) news_.emplace();
     news_->lines += receipt.lines;
     news_->partial = std::move(receipt.partial);
   }
-  for (const std::string& key : skipped) next_.skipped.add(key);
-  if (quarantined) next_.quarantined = *std::move(quarantined);
   for (const LanePosition& position : positions) {
     const auto at = std::ranges::lower_bound(next_.positions, position.lane, {}, &LanePosition::lane);
     if (at != next_.positions.end() && at->lane == position.lane) {
@@ -164,7 +183,7 @@ void ManifestKeeper::submit(const std::vector<LanePosition>& positions, bool com
       next_.positions.insert(at, position);
     }
   }
-  next_.complete = complete;
+  done_ = done;
   ++submitted_;
   not_before_ = std::min(not_before_, clock_.now());  // a failed save is tried again on the next tick
   changed_.notify_all();

@@ -16,6 +16,15 @@
 
 namespace millrace::s3_source {
 
+/// What a retry of set-aside objects has brought about, in a manifest that is complete and stays so.
+struct RetryNews {
+  Quarantine left;                      ///< what is still set aside
+  std::vector<LanePosition> positions;  ///< as far as before, pinned anew
+  Manifest::Listed listing;
+  std::optional<WholeListing> whole;
+  bool done = false;  ///< nothing is left to retry in this run
+};
+
 class ManifestKeeper {
  public:
   /// `first` is what claim() wrote: the manifest as it stands. `on_failure` is called once, on the keeper's thread,
@@ -37,6 +46,7 @@ class ManifestKeeper {
   /// `quarantined`: all objects that are set aside, where that has changed.
   void submit(const std::vector<LanePosition>& positions, bool complete, const std::vector<std::string>& skipped = {},
               ReceiptNews receipt = {}, std::optional<Quarantine> quarantined = std::nullopt);
+  void submit_retry(RetryNews news, ReceiptNews receipt = {});
   /// Waits until everything submitted is durable. Fails (not_durable) when that does not come about by `deadline` or
   /// within twice checkpoint.timeout, or with what ended the keeper.
   [[nodiscard]] Result<void> flush(SteadyTime deadline = SteadyTime::max());
@@ -61,8 +71,11 @@ class ManifestKeeper {
     std::uint64_t holds = 0;  ///< so many submissions
     bool released = false;
     bool last = false;
+    bool done = false;
     std::optional<ReceiptNews> news;  ///< what is in no part of the receipt yet
   };
+  void put_in(const std::vector<LanePosition>& positions, bool done, ReceiptNews receipt) MILLRACE_REQUIRES(mutex_);
+  [[nodiscard]] Save save_of(bool released, bool last) const MILLRACE_REQUIRES(mutex_);
   std::optional<Save> next_save();
   Result<void> write(Save& save);
   Result<void> write_part(Save& save);
@@ -82,6 +95,7 @@ class ManifestKeeper {
   Manifest next_ MILLRACE_GUARDED_BY(mutex_);  // what the next save writes
   Manifest saved_ MILLRACE_GUARDED_BY(mutex_);
   std::optional<ReceiptNews> news_ MILLRACE_GUARDED_BY(mutex_);  // in no part yet
+  bool done_ MILLRACE_GUARDED_BY(mutex_);                        // this run has nothing left to commit
   std::uint64_t submitted_ MILLRACE_GUARDED_BY(mutex_) = 0;
   std::uint64_t durable_ MILLRACE_GUARDED_BY(mutex_) = 0;  // submissions that a save holds
   Backoff backoff_ MILLRACE_GUARDED_BY(mutex_);

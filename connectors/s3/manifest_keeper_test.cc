@@ -201,6 +201,35 @@ TEST_F(ManifestKeeperTest, TheLastSaveOfAFinishedBackfillIsItsGoodbye) {
   EXPECT_EQ(saves(), before);
 }
 
+TEST_F(ManifestKeeperTest, ARetryKeepsAManifestThatIsComplete) {
+  Manifest complete = stored();
+  complete.complete = true;
+  complete.quarantined = {{.lane = 0, .ordinal = 3, .key = "a"}, {.lane = 1, .ordinal = 0, .key = "b"}};
+  ASSERT_TRUE(file->save(complete, false));
+  keeper = std::make_unique<ManifestKeeper>(*file, complete, clock, Random::system(), Logger(log, "s3"),
+                                            [this](const Error& error) { lost.push_back(error.code()); });
+  keeper->start();
+  RetryNews news{.left = {complete.quarantined[1]}, .positions = at(0, 5), .listing = {2, 3, 4}};
+  keeper->submit_retry(news);
+  ASSERT_TRUE(keeper->flush());
+  EXPECT_TRUE(stored().complete);
+  EXPECT_FALSE(stored().owner.released);
+  EXPECT_EQ(stored().quarantined, news.left);
+  EXPECT_EQ(stored().positions, news.positions);
+  EXPECT_EQ(stored().listing, news.listing);
+  const UnixMicros before = stored().owner.heartbeat;
+  clock.wait_for_sleepers(1);
+  clock.advance(file->options().owner_timeout / 3);
+  while (stored().owner.heartbeat == before) {
+  }
+  news.left.clear();
+  news.done = true;
+  keeper->submit_retry(news);
+  ASSERT_TRUE(keeper->flush());
+  EXPECT_TRUE(stored().quarantined.empty());
+  EXPECT_TRUE(stored().owner.released) << "nothing is left to do";
+}
+
 TEST_F(ManifestKeeperTest, F12_AFencedKeeperTellsAtOnceAndWritesNoMore) {
   keeper->start();
   keeper->submit(at(0, 1), false);

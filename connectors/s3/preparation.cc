@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <map>
+#include <string_view>
 #include <utility>
 
 #include "connectors/s3/archived.h"
@@ -221,6 +223,7 @@ Result<Prepared> Preparation::deal(std::shared_ptr<const Listing> listing, std::
   std::optional<WholeListing> whole;
   if (parts_.settings->identity.shard) whole = lister_.whole();
   Prepared prepared;
+  const std::shared_ptr<const Listing> now = listing;
   if (manifest && !manifest->quarantined.empty()) {
     if (whole) whole = as_quarantined(*whole, *listing, manifest->quarantined);
     MILLRACE_ASSIGN(Listing then, as_quarantined(*listing, manifest->quarantined));
@@ -247,8 +250,9 @@ Result<Prepared> Preparation::deal(std::shared_ptr<const Listing> listing, std::
                        {"all_of_them", std::string(kWholeReport)}});
       if (!changes) prepared.manifest.kept_listing = {};  // of no use: it is kept anew
     }
+    if (parts_.retry_quarantined) MILLRACE_TRY(look_at_retry(prepared, *listing));
     const auto& receipt = prepared.manifest.receipt;
-    prepared.nothing_left = prepared.manifest.complete && prepared.manifest.owner.released &&
+    prepared.nothing_left = !prepared.retry && prepared.manifest.complete && prepared.manifest.owner.released &&
                             (!parts_.receipt || (receipt && receipt->finished)) &&
                             prepared.resume.listing_change.empty() && prepared.manifest.whole == whole;
   } else {
@@ -261,8 +265,11 @@ Result<Prepared> Preparation::deal(std::shared_ptr<const Listing> listing, std::
   prepared.manifest.whole = whole;
   prepared.manifest.complete = all_complete(prepared.resume.starts, *listing);
   prepared.listing = std::move(listing);
+  if (prepared.retry) prepared.visits = visits_of(prepared.manifest.quarantined, *now, given.lanes);
+  prepared.routes = prepared.retry ? routes_to(prepared.listing, prepared.visits)
+                                   : routes_from(prepared.listing, prepared.resume.starts);
   prepared.fetch =
-      std::make_shared<FetchLoop>(parts_.store, prepared.listing, prepared.resume.starts,
+      std::make_shared<FetchLoop>(parts_.store, prepared.routes,
                                   FetchLoop::Options{.lanes = given.lanes,
                                                      .prefetch_bytes = given.prefetch_bytes.bytes,
                                                      .chunk_bytes = given.chunk_bytes.bytes,
@@ -275,6 +282,20 @@ Result<Prepared> Preparation::deal(std::shared_ptr<const Listing> listing, std::
                                                      .first_latency = lister_.fastest_page()},
                                   parts_.metrics, *parts_.clock, *parts_.random, parts_.log);
   return prepared;
+}
+
+/// What is set aside comes behind everything else, so that a run has one of two jobs.
+Result<void> Preparation::look_at_retry(Prepared& prepared, const Listing& listing) {
+  if (!all_complete(prepared.resume.starts, listing)) {
+    return fail(Error::fatal(
+        ErrorCode::manifest,
+        fmt::format("manifest {}: the backfill is not finished, or objects have come since. What is set aside is read "
+                    "when all the others are committed: run it to its end without --retry-quarantined first",
+                    parts_.file->options().url)));
+  }
+  prepared.retry = !prepared.manifest.quarantined.empty();
+  if (!prepared.retry) parts_.log.info("no object is set aside: there is nothing to retry");
+  return {};
 }
 
 /// A receipt is one of the whole backfill: asked for from its beginning to its end, at one place.
@@ -310,6 +331,7 @@ Result<void> Preparation::go_on_with_receipt(Prepared& prepared) {
   Tries tries(parts_.settings->retry, *parts_.random);
   while (true) {
     auto partial = parts_.receipt->resume(*kept);
+    if (partial && prepared.retry) partial = take_out_of_receipt(prepared.manifest.quarantined, *std::move(partial));
     if (partial) {
       prepared.partial = *std::move(partial);
       return {};
@@ -319,6 +341,21 @@ Result<void> Preparation::go_on_with_receipt(Prepared& prepared) {
     parts_.log.warn("the receipt so far could not be read; trying again", {{"error", partial.error().describe()}});
     if (parts_.stop->wait(*parts_.clock, *wait)) return fail(std::move(partial).error().as(ErrorClass::fatal));
   }
+}
+
+/// The lines of objects that are retried: what is counted in them becomes what is counted so far. `partial`: of those
+/// that a retry was at when it ended.
+Result<std::vector<PartialReceipt>> Preparation::take_out_of_receipt(const Quarantine& quarantine,
+                                                                     std::vector<PartialReceipt> partial) {
+  std::map<std::string_view, const QuarantinedObject*> again;
+  for (const QuarantinedObject& object : quarantine) again.emplace(object.key, &object);
+  MILLRACE_ASSIGN(const auto lines,
+                  parts_.receipt->take_out([&again](std::string_view key) { return again.contains(key); }));
+  for (const ObjectReceipt& line : lines) {
+    const QuarantinedObject& object = *again.at(line.key);
+    partial.push_back({object.lane, watermark_of(object.position()).value(), line.fates, line.places});
+  }
+  return partial;
 }
 
 /// Object by object, from the listing that the first run kept.
@@ -346,7 +383,7 @@ Result<void> Preparation::claim_once(Prepared& prepared) {
     if (stopped_) return fail(Error::fatal(ErrorCode::cancelled, "stopped before the manifest was claimed"));
     claiming_ = true;
   }
-  auto saved = parts_.file->save(prepared.manifest, /*released=*/prepared.manifest.complete);
+  auto saved = parts_.file->save(prepared.manifest, /*released=*/prepared.manifest.complete && !prepared.retry);
   const MutexLock lock(mutex_);
   claiming_ = false;
   changed_.notify_all();

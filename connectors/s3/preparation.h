@@ -14,6 +14,7 @@
 #include "connectors/s3/manifest_file.h"
 #include "connectors/s3/options.h"
 #include "connectors/s3/receipt_file.h"
+#include "connectors/s3/route.h"
 #include "connectors/s3/stop_signal.h"
 #include "connectors/s3/validate.h"
 
@@ -23,11 +24,14 @@ namespace millrace::s3_source {
 struct Prepared {
   std::shared_ptr<const Listing> listing;
   Resume resume;
-  std::shared_ptr<FetchLoop> fetch;     ///< running
-  Manifest manifest;                    ///< as it stands in the store
-  std::vector<PartialReceipt> partial;  ///< what the receipt says of objects that are committed in part
-  bool resumed = false;                 ///< some position was committed before
-  bool nothing_left = false;            ///< every object was; the manifest is left as it is
+  std::vector<LaneRoute> routes;           ///< by lane
+  std::shared_ptr<FetchLoop> fetch;        ///< running
+  Manifest manifest;                       ///< as it stands in the store
+  std::vector<PartialReceipt> partial;     ///< what the receipt says of objects that are committed in part
+  bool resumed = false;                    ///< some position was committed before
+  bool nothing_left = false;               ///< every object was; the manifest is left as it is
+  bool retry = false;                      ///< only what is set aside is read, and there is some
+  std::vector<std::vector<Visit>> visits;  ///< that, by lane
 };
 
 /// What a run would begin with.
@@ -51,7 +55,8 @@ class Preparation {
     Clock* clock = nullptr;
     Random* random = nullptr;
     Logger log;
-    std::string url_base;        ///< what a key is put behind in messages
+    std::string url_base;  ///< what a key is put behind in messages
+    bool retry_quarantined = false;
     StopSignal* stop = nullptr;  ///< of this preparation and of `file`
     std::function<void()> done;  ///< called once, on an I/O thread
   };
@@ -80,7 +85,10 @@ class Preparation {
   Result<void> look_over(const Listing& listing);
   Result<void> ask_archived(const Listing& listing);
   Result<Prepared> deal(std::shared_ptr<const Listing> listing, std::optional<Manifest> manifest);
+  Result<void> look_at_retry(Prepared& prepared, const Listing& listing);
   Result<void> go_on_with_receipt(Prepared& prepared);
+  Result<std::vector<PartialReceipt>> take_out_of_receipt(const Quarantine& quarantine,
+                                                          std::vector<PartialReceipt> partial);
   Result<ListingDifference> changes_of(const Manifest& manifest, const Listing& listing);
   Result<void> claim(Prepared& prepared);
   Result<void> claim_once(Prepared& prepared);

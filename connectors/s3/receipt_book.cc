@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "millrace/base/printable.h"
@@ -14,18 +15,24 @@ std::uint64_t ordinal_of(Offset offset) { return static_cast<std::uint64_t>(offs
 
 }  // namespace
 
-ReceiptBook::ReceiptBook(std::shared_ptr<const Listing> listing, const std::vector<Position>& starts,
-                         const std::vector<PartialReceipt>& partial)
-    : listing_(std::move(listing)), lanes_(starts.size()) {
-  for (std::size_t lane = 0; lane < starts.size(); ++lane) {
-    lanes_[lane].at = starts[lane];
-    lanes_[lane].next = starts[lane].ordinal + (starts[lane].object_complete() ? 1 : 0);
+ReceiptBook::ReceiptBook(std::vector<LaneRoute> routes, const std::vector<PartialReceipt>& partial) {
+  lanes_.reserve(routes.size());
+  for (LaneRoute& route : routes) {
+    const Position at = route.at_end() || route.is_retry() ? Position{} : Position{route.ordinal(), route.written()};
+    lanes_.push_back({at, std::move(route), {}});
   }
   for (const PartialReceipt& before : partial) {
     Lane& lane = lanes_.at(before.lane);
-    Open& open = lane.objects[lane.next];
-    open.fates = before.fates;
-    open.places.insert(before.places.begin(), before.places.end());
+    const auto at = position_of(Watermark(before.watermark));
+    if (!at) continue;
+    const Visit* visit = lane.next.visit(at->ordinal);
+    // A run that does not retry has no use for what a retry was at.
+    const bool own = lane.next.is_retry() ? visit != nullptr : at->ordinal == lane.next.ordinal_or_end();
+    if (!own) continue;
+    Open& open = lane.objects[at->ordinal];
+    const Counted counted{before.fates, {before.places.begin(), before.places.end()}};
+    if (visit != nullptr && at->index == visit->was.records) open.proven = counted;
+    if (visit == nullptr || at->index == visit->written()) open.counted = counted;
   }
 }
 
@@ -44,12 +51,14 @@ void ReceiptBook::set_aside(const QuarantinedObject& object) {
 void ReceiptBook::settle(std::uint64_t lane, const Ledger::Settled& settled) {
   Lane& at = lanes_.at(lane);
   // A batch never spans objects; a chunk of the sink may.
-  for (const RecordAccount& account : settled.accounts) at.objects[ordinal_of(account.first)].fates.add(account.fates);
+  for (const RecordAccount& account : settled.accounts) {
+    at.objects[ordinal_of(account.first)].counted.fates.add(account.fates);
+  }
   for (const Landing& landing : settled.landings) {
     if (!landing.dropped && landing.location.empty()) continue;
     const ReceiptPlace place{landing.sink, landing.location, landing.dropped ? landing.records : 0};
-    for (std::uint64_t ordinal = ordinal_of(landing.first); ordinal <= ordinal_of(landing.last); ++ordinal) {
-      if (ordinal >= at.next) at.objects[ordinal].places.insert(place);
+    for (LaneRoute next = at.next; !next.at_end() && next.ordinal() <= ordinal_of(landing.last); next.next()) {
+      if (next.ordinal() >= ordinal_of(landing.first)) at.objects[next.ordinal()].counted.places.insert(place);
     }
   }
 }
@@ -58,8 +67,8 @@ Result<void> ReceiptBook::advance(std::uint64_t lane, Position position, std::st
   Lane& at = lanes_.at(lane);
   at.at = position;
   const std::uint64_t complete = position.ordinal + (position.object_complete() ? 1 : 0);
-  for (; at.next < complete; ++at.next) {
-    MILLRACE_ASSIGN(const ObjectReceipt line, line_of(lane, at.next));
+  for (; !at.next.at_end() && at.next.ordinal() < complete; at.next.next()) {
+    MILLRACE_ASSIGN(const ObjectReceipt line, line_of(at, at.next.ordinal()));
     if (const std::string wrong = line.imbalance(); !wrong.empty()) {
       return fail(Error::fatal(ErrorCode::internal,
                                fmt::format("the receipt does not balance: {}. Its records are written, but what became "
@@ -68,13 +77,13 @@ Result<void> ReceiptBook::advance(std::uint64_t lane, Position position, std::st
                                            wrong)));
     }
     lines += to_line(line);
-    at.objects.erase(at.next);
+    at.objects.erase(at.next.ordinal());
   }
   return {};
 }
 
-Result<ObjectReceipt> ReceiptBook::line_of(std::uint64_t lane, std::uint64_t ordinal) {
-  const ListedObject listed = listing_->object_of_lane(lane, lanes_.size(), ordinal);
+Result<ObjectReceipt> ReceiptBook::line_of(Lane& lane, std::uint64_t ordinal) {
+  const ListedObject listed = lane.next.object(ordinal);
   ObjectReceipt line;
   line.key = listed.key;
   line.etag = listed.etag;
@@ -83,7 +92,7 @@ Result<ObjectReceipt> ReceiptBook::line_of(std::uint64_t lane, std::uint64_t ord
     line.kind = ObjectReceipt::Kind::empty;
     return line;
   }
-  Open& open = lanes_[lane].objects[ordinal];
+  Open& open = lane.objects[ordinal];
   if (!open.left_out.empty()) {
     line.kind = ObjectReceipt::Kind::left_out;
     line.left_out = open.left_out;
@@ -103,24 +112,38 @@ Result<ObjectReceipt> ReceiptBook::line_of(std::uint64_t lane, std::uint64_t ord
     return fail(Error::fatal(ErrorCode::internal, fmt::format("the receipt knows nothing of '{}', which is committed",
                                                               printable(listed.key))));
   }
-  line.fates = std::move(open.fates);
+  line.fates = std::move(open.counted.fates);
   // A chunk between two objects of a lane does not hold those whose records all went another way.
-  if (line.fates.written != 0) line.places.assign(open.places.begin(), open.places.end());
+  if (line.fates.written != 0) line.places.assign(open.counted.places.begin(), open.counted.places.end());
   return line;
 }
 
+PartialReceipt ReceiptBook::partial_of(std::uint64_t lane, Position at, const Counted& counted) {
+  return {lane, watermark_of(at).value(), counted.fates, {counted.places.begin(), counted.places.end()}};
+}
+
 std::vector<PartialReceipt> ReceiptBook::partial() const {
+  static const Open kNothing;
   std::vector<PartialReceipt> partial;
   for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
     const Lane& at = lanes_[lane];
-    if (at.at.object_complete() || at.at.index == 0) continue;
-    PartialReceipt& one = partial.emplace_back();
-    one.lane = lane;
-    one.watermark = watermark_of(at.at).value();
-    const auto open = at.objects.find(at.next);
-    if (open == at.objects.end()) continue;
-    one.fates = open->second.fates;
-    one.places.assign(open->second.places.begin(), open->second.places.end());
+    const auto open_at = [&at](std::uint64_t ordinal) -> const Open& {
+      const auto open = at.objects.find(ordinal);
+      return open == at.objects.end() ? kNothing : open->second;
+    };
+    if (!at.next.is_retry()) {
+      if (at.at.object_complete() || at.at.index == 0) continue;
+      partial.push_back(partial_of(lane, at.at, open_at(at.at.ordinal).counted));
+      continue;
+    }
+    for (LaneRoute next = at.next; !next.at_end(); next.next()) {
+      const Visit& visit = *next.visit();
+      const Open& open = open_at(visit.was.ordinal);
+      const std::uint64_t index =
+          visit.was.ordinal == at.at.ordinal ? std::max(at.at.index, visit.written()) : visit.written();
+      partial.push_back(partial_of(lane, visit.was.position(), open.proven));
+      if (index > visit.was.records) partial.push_back(partial_of(lane, {visit.was.ordinal, index}, open.counted));
+    }
   }
   return partial;
 }

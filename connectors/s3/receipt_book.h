@@ -11,19 +11,19 @@
 #include <string>
 #include <vector>
 
-#include "connectors/s3/listing.h"
 #include "connectors/s3/offset.h"
 #include "connectors/s3/quarantine.h"
 #include "connectors/s3/receipt.h"
+#include "connectors/s3/route.h"
 #include "millrace/ack/ledger.h"
 
 namespace millrace::s3_source {
 
 class ReceiptBook {
  public:
-  /// `starts`: where each lane resumes; `partial`: what was counted there before.
-  ReceiptBook(std::shared_ptr<const Listing> listing, const std::vector<Position>& starts,
-              const std::vector<PartialReceipt>& partial);
+  /// `routes`: from where each lane resumes; `partial`: what was counted of objects before. In a retry each object may
+  /// come twice: up to the records that are proven, and up to those of an earlier retry.
+  ReceiptBook(std::vector<LaneRoute> routes, const std::vector<PartialReceipt>& partial);
 
   void note(std::uint64_t lane, const ObjectFacts& facts);
   void leave_out(std::uint64_t lane, std::uint64_t ordinal, std::string_view why);
@@ -33,25 +33,29 @@ class ReceiptBook {
   /// The lane is committed up to `position`. Appends the lines of its objects that are complete now. Fails (internal)
   /// when one does not balance: then the run must not say that it is.
   [[nodiscard]] Result<void> advance(std::uint64_t lane, Position position, std::string& lines);
-  /// Of the objects that are committed in part.
+  /// Of the objects that are committed in part, or are still to be retried.
   [[nodiscard]] std::vector<PartialReceipt> partial() const;
 
  private:
+  struct Counted {
+    ReceiptFates fates;
+    std::set<ReceiptPlace> places;
+  };
   struct Open {
     std::optional<ObjectFacts> facts;
     std::string left_out;
     std::optional<QuarantinedObject> aside;
-    ReceiptFates fates;
-    std::set<ReceiptPlace> places;
+    Counted counted;
+    Counted proven;  ///< of it, what was counted when the object was set aside
   };
   struct Lane {
     Position at;
-    std::uint64_t next = 0;                 ///< the first object that has no line yet
+    LaneRoute next;                         ///< at the first object that has no line yet
     std::map<std::uint64_t, Open> objects;  ///< by ordinal, those that something is known of
   };
-  [[nodiscard]] Result<ObjectReceipt> line_of(std::uint64_t lane, std::uint64_t ordinal);
+  [[nodiscard]] Result<ObjectReceipt> line_of(Lane& lane, std::uint64_t ordinal);
+  [[nodiscard]] static PartialReceipt partial_of(std::uint64_t lane, Position at, const Counted& counted);
 
-  const std::shared_ptr<const Listing> listing_;
   std::vector<Lane> lanes_;
 };
 

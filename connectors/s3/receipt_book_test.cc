@@ -48,7 +48,7 @@ RC_GTEST_PROP(ReceiptBook, INV6_EachObjectHasOneLineThatBalancesHoweverOftenTheR
   std::string lines;
   // False: killed with a batch that was not settled.
   const auto live = [&](int life) {
-    ReceiptBook book(listing, committed, partial);
+    ReceiptBook book(routes_from(listing, committed), partial);
     for (std::uint64_t lane = 0; lane < kLanes; ++lane) {
       Position at = committed[lane];
       std::uint64_t ordinal = at.ordinal + (at.object_complete() ? 1 : 0);
@@ -116,7 +116,7 @@ std::shared_ptr<const Listing> two_objects() {
 }
 
 TEST(ReceiptBook, WhatNobodyGaveAccountOfIsAnError) {
-  ReceiptBook book(two_objects(), {Position{}}, {});
+  ReceiptBook book(routes_from(two_objects(), {Position{}}), {});
   std::string lines;
   const auto nothing = book.advance(0, {0, kObjectComplete}, lines);
   ASSERT_FALSE(nothing);
@@ -131,7 +131,7 @@ TEST(ReceiptBook, WhatNobodyGaveAccountOfIsAnError) {
 }
 
 TEST(ReceiptBook, AChunkOverTwoObjectsIsAPlaceOfBothAndADroppedOneIsNone) {
-  ReceiptBook book(two_objects(), {Position{}}, {});
+  ReceiptBook book(routes_from(two_objects(), {Position{}}), {});
   Ledger::Settled settled;
   settled.accounts.push_back({*record_offset(0, 0), *record_offset(0, 0), {.in = 1, .out = 1, .encoded = 1}});
   settled.accounts.push_back({*record_offset(1, 0), *record_offset(1, 0), {.in = 1, .out = 1, .encoded = 1}});
@@ -150,12 +150,55 @@ TEST(ReceiptBook, AChunkOverTwoObjectsIsAPlaceOfBothAndADroppedOneIsNone) {
 }
 
 TEST(ReceiptBook, WhatIsLeftOutSaysWhy) {
-  ReceiptBook book(two_objects(), {Position{}}, {});
+  ReceiptBook book(routes_from(two_objects(), {Position{}}), {});
   book.leave_out(0, 0, "archived");
   std::string lines;
   ASSERT_TRUE(book.advance(0, {0, kObjectComplete}, lines));
   EXPECT_EQ(lines, "{\"object\":\"in/a\",\"etag\":\"\\\"a\\\"\",\"size\":10,\"left_out\":\"archived\"}\n");
   EXPECT_TRUE(book.partial().empty());
+}
+
+TEST(ReceiptBook, ARetriedObjectHasTheFatesOfBothRuns) {
+  const auto then = two_objects();
+  ListingBuilder builder;
+  std::ignore = builder.add({.key = "in/b", .size = 20, .etag = {"\"mended\""}});
+  const Listing now = *std::move(builder).finish();
+  QuarantinedObject aside{.lane = 0, .ordinal = 1, .key = "in/b", .etag = "\"b\"", .size = 10, .records = 2};
+  const PartialReceipt proven{0, watermark_of({1, 2}).value(), fates_of(0, 2), {{.sink = "sink", .to = "first"}}};
+  // A retry that is killed behind the fourth record, and one that reads it to its end; the last one over another
+  // version than the killed one, which counts for nothing then.
+  for (const bool same_version : {true, false}) {
+    std::string lines;
+    ReceiptBook killed(routes_to(then, visits_of({aside}, now, 1)), {proven});
+    EXPECT_EQ(killed.partial(), std::vector<PartialReceipt>{proven});
+    Ledger::Settled settled;
+    settled.accounts.push_back({*record_offset(1, 2), *record_offset(1, 3), said(2, 4)});
+    settled.landings.push_back({*record_offset(1, 2), *record_offset(1, 3), 1, "sink", "second", false});
+    killed.settle(0, settled);
+    ASSERT_TRUE(killed.advance(0, {1, 4}, lines));
+    const auto partial = killed.partial();
+    ASSERT_EQ(partial.size(), 2U);
+    EXPECT_EQ(partial[0], proven);
+    EXPECT_EQ(partial[1].fates, fates_of(0, 4));
+
+    QuarantinedObject in_part = aside;
+    in_part.retry = RetryProgress{same_version ? "\"mended\"" : "\"another\"", 4};
+    ReceiptBook last(routes_to(then, visits_of({in_part}, now, 1)), partial);
+    const std::uint64_t from = same_version ? 4 : 2;
+    Ledger::Settled rest;
+    rest.accounts.push_back({*record_offset(1, from), *record_offset(1, 6), said(from, 7)});
+    rest.landings.push_back({*record_offset(1, from), *record_offset(1, 6), 1, "sink", "third", false});
+    last.settle(0, rest);
+    last.note(0, {1, 20, 30, 5, 7});
+    ASSERT_TRUE(last.advance(0, {1, kObjectComplete}, lines));
+    EXPECT_TRUE(last.partial().empty());
+    const auto line = parse_object(std::string_view(lines).substr(0, lines.size() - 1));
+    ASSERT_TRUE(line) << lines;
+    EXPECT_EQ(line->fates, fates_of(0, 7));
+    EXPECT_EQ(line->size, 20U);
+    EXPECT_EQ(line->etag, "\"mended\"");
+    EXPECT_EQ(line->places.size(), same_version ? 3U : 2U);
+  }
 }
 
 }  // namespace

@@ -116,6 +116,35 @@ Result<void> ReceiptFile::reopen(const StoredRecord& finished) {
   return {};
 }
 
+Result<std::vector<ObjectReceipt>> ReceiptFile::take_out(const std::function<bool(std::string_view key)>& again) {
+  std::string all = std::exchange(tail_, {});
+  if (!last_.name.empty()) {
+    all.clear();
+    MILLRACE_ASSIGN(const std::vector<StoredRecord> parts, all_parts());
+    for (const StoredRecord& part : parts) {
+      MILLRACE_ASSIGN(const std::string plain, read_part(part));
+      std::string_view lines = plain;
+      take_line(lines);
+      all += lines;
+      if (std::ranges::find(replaced_, part.name) == replaced_.end()) replaced_.push_back(part.name);
+    }
+  }
+  std::vector<ObjectReceipt> out;
+  for (std::string_view lines = all; !lines.empty();) {
+    const std::string_view line = take_line(lines);
+    MILLRACE_ASSIGN(ObjectReceipt object, parse_object(line));
+    if (again(object.key)) {
+      out.push_back(std::move(object));
+    } else {
+      tail_.append(line).push_back('\n');
+    }
+  }
+  tail_known_ = true;
+  last_ = {};
+  head_.before = {};
+  return out;
+}
+
 Result<StoredRecord> ReceiptFile::write(std::string_view lines, std::vector<PartialReceipt> partial) {
   ReceiptPart head;
   head.number = head_.number + 1;

@@ -3,6 +3,7 @@
 // (docs/formats/receipt.md). Only the owner of the manifest writes. Blocks; one thread at a time.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -35,6 +36,9 @@ class ReceiptFile {
   /// Reads the last part, as the manifest names it, or the finished receipt, and goes on behind it. Returns what stands
   /// there of objects that are committed in part. Fails (manifest) when it is not what was written.
   [[nodiscard]] Result<std::vector<PartialReceipt>> resume(const ReceiptState& state);
+  /// Behind resume(), for a retry: gathers all lines, whatever part they are in, and takes out those of objects that
+  /// `again` says yes to, by key; they are returned, and missing from the next part on.
+  [[nodiscard]] Result<std::vector<ObjectReceipt>> take_out(const std::function<bool(std::string_view key)>& again);
   /// Writes the next part: `lines` of objects, and what is counted of those that are committed in part. What is
   /// returned goes into the manifest; only then does the part count. One try.
   [[nodiscard]] Result<StoredRecord> write(std::string_view lines, std::vector<PartialReceipt> partial);

@@ -214,5 +214,50 @@ TEST_F(ReceiptFileTest, AReceiptThatDoesNotBalanceIsNotWritten) {
   EXPECT_FALSE(store->contents().contains("receipts/r.ndjson"));
 }
 
+TEST_F(ReceiptFileTest, LinesOfRetriedObjectsAreTakenOutWhereverTheyAre) {
+  const auto even = [](std::string_view key) { return (key.back() - '0') % 2 == 0; };
+  StoredRecord last;
+  const auto write_on = [&](ReceiptFile& one, const std::string& lines) {
+    const auto record = one.write(lines, {});
+    ASSERT_TRUE(record) << record.error().message();
+    last = *record;
+    one.saved();
+  };
+  {
+    ReceiptFile first = file();
+    ASSERT_TRUE(first.resume({}));
+    // Two parts: the first is too large to be replaced.
+    std::string lines;
+    for (int i = 0; i < 4; ++i) lines += to_line(object(i, 300'000));
+    write_on(first, lines);
+    write_on(first, to_line(object(4)) + to_line(object(5)));
+  }
+  const auto expect_taken = [&](ReceiptFile& one, std::size_t taken) {
+    const auto out = one.take_out(even);
+    ASSERT_TRUE(out) << out.error().message();
+    EXPECT_EQ(out->size(), taken);
+    for (const ObjectReceipt& line : *out) EXPECT_TRUE(even(line.key));
+  };
+  ReceiptFile retry = file();
+  ASSERT_TRUE(retry.resume({.at = last}));
+  expect_taken(retry, 3);
+  write_on(retry, to_line(object(6)));
+  EXPECT_THAT(keys(), ElementsAre("ck/" + last.name)) << "the old parts are gone";
+  manifest.listing.objects = 4;
+  const auto done = retry.finish(manifest);
+  ASSERT_TRUE(done) << done.error().message();
+  retry.remove_parts();
+  // And out of the finished one.
+  ReceiptFile again = file();
+  ASSERT_TRUE(again.resume({.at = *done, .finished = true}));
+  expect_taken(again, 1);
+  write_on(again, "");
+  manifest.listing.objects = 3;
+  const auto end = again.finish(manifest);
+  ASSERT_TRUE(end) << end.error().message();
+  const std::string receipt = body("receipts/r.ndjson");
+  EXPECT_TRUE(receipt.starts_with(to_line(object(1, 300'000)) + to_line(object(3, 300'000)) + to_line(object(5))));
+}
+
 }  // namespace
 }  // namespace millrace::s3_source

@@ -47,7 +47,8 @@ Result<void> BackfillSource::open(SourceContext context) {
                              .store_unset = settings_.store_unset(),
                              .reset = flags_.reset,
                              .expect_resume = flags_.expect_resume,
-                             .take_over = flags_.take_over};
+                             .take_over = flags_.take_over,
+                             .retry_quarantined = flags_.retry_quarantined};
   const Owner self = this_process(*context_.clock, *context_.random);
   file_ = std::make_unique<ManifestFile>(checkpoint_store_, std::move(file), self, *context_.clock, *context_.random,
                                          context_.log, stop_);
@@ -64,6 +65,7 @@ Result<void> BackfillSource::open(SourceContext context) {
                                                                   .random = context_.random,
                                                                   .log = context_.log,
                                                                   .url_base = url_base_,
+                                                                  .retry_quarantined = flags_.retry_quarantined,
                                                                   .stop = &stop_,
                                                                   .done = [event = event_, control = context_.control] {
                                                                     event->signal();
@@ -123,11 +125,15 @@ Result<SourceEvent> BackfillSource::poll_events(Duration timeout) {
 Result<SourceEvent> BackfillSource::begin(Prepared prepared) {
   preparation_->stop();
   const std::uint64_t lanes = settings_.given.lanes;
-  const std::uint64_t left = prepared.listing->size() - objects_done(prepared.manifest);
+  const std::uint64_t left = prepared.retry ? prepared.manifest.quarantined.size()
+                                            : prepared.listing->size() - objects_done(prepared.manifest);
   metrics_.objects_remaining.set(static_cast<double>(left));
   if (prepared.nothing_left) {
     context_.log.info("nothing was left to do: an earlier run committed every object",
                       {{"objects", fmt::format("{}", prepared.listing->size())}, {"manifest", manifest_url()}});
+  } else if (prepared.retry) {
+    context_.log.info("reading only what was set aside",
+                      {{"objects", fmt::format("{}", left)}, {"manifest", manifest_url()}});
   } else if (prepared.resumed) {
     context_.log.info("resuming", {{"objects_left", fmt::format("{}", left)}, {"manifest", manifest_url()}});
   }
@@ -137,8 +143,6 @@ Result<SourceEvent> BackfillSource::begin(Prepared prepared) {
 
   S3Lane::Setup setup;
   setup.first_partition = first_partition();
-  setup.lanes = lanes;
-  setup.listing = prepared.listing;
   setup.fetch = fetch_;
   setup.failure = failure_;
   setup.acks = context_.acks;
@@ -161,26 +165,24 @@ Result<SourceEvent> BackfillSource::begin(Prepared prepared) {
 
   LanesAssigned assignment;
   const MutexLock lock(mutex_);
+  routes_ = prepared.routes;
   for (std::uint64_t lane = 0; lane < lanes; ++lane) {
     progress_.push_back(std::make_shared<LaneProgress>());
-    const Position start = prepared.resume.starts[lane];
-    const std::uint64_t done = start.ordinal + (start.object_complete() ? 1 : 0);
-    progress_.back()->objects_done.store(done, memory_order_relaxed);
-    std::uint64_t bytes = 0;
-    for (std::uint64_t i = 0; i < done; ++i) bytes += prepared.listing->object_of_lane(lane, lanes, i).size;
-    progress_.back()->bytes_done.store(bytes, memory_order_relaxed);
+    progress_.back()->objects_done.store(routes_[lane].passed(), memory_order_relaxed);
+    progress_.back()->bytes_done.store(routes_[lane].bytes_passed(), memory_order_relaxed);
     assignment.lanes.push_back(
-        std::make_unique<S3Lane>(LaneId(static_cast<std::uint32_t>(lane)), setup, start, progress_.back()));
+        std::make_unique<S3Lane>(LaneId(static_cast<std::uint32_t>(lane)), setup, routes_[lane], progress_.back()));
   }
   listing_ = prepared.listing;
   as_found_ = prepared.manifest;
   skipped_before_ = prepared.manifest.skipped.count;
   quarantined_ = prepared.manifest.quarantined;
   nothing_left_ = prepared.nothing_left;
+  if (prepared.retry) begin_retry(prepared);
   if (!prepared.nothing_left) {
-    if (settings_.receipt) receipt_book_.emplace(listing_, prepared.resume.starts, prepared.partial);
+    if (settings_.receipt) receipt_book_.emplace(routes_, prepared.partial);
     // An empty listing has no commit to come, and its receipt is to be written all the same.
-    const bool only_receipt = settings_.receipt && prepared.manifest.complete;
+    const bool only_receipt = settings_.receipt && prepared.manifest.complete && !prepared.retry;
     std::function<Result<StoredRecord>()> keep_listing;
     if (prepared.manifest.kept_listing.name.empty() && listing_->size() > 0) {
       keep_listing = [kept = kept_listing_.get(), listing = listing_] { return kept->write(*listing); };
@@ -241,21 +243,20 @@ SourceProgress BackfillSource::progress() const {
     progress.objects_total = preparation_ ? preparation_->keys_listed() : 0;
     return progress;
   }
-  const std::uint64_t lanes = progress_.size();
   progress.phase = "reading";
-  progress.objects_total = listing_->size();
+  progress.objects_total = retry_ ? 0 : listing_->size();
   progress.objects_skipped = skipped_before_;
   progress.objects_quarantined = quarantined_.size();
-  progress.bytes_total = listing_->bytes();
-  for (std::uint64_t lane = 0; lane < lanes; ++lane) {
+  progress.bytes_total = retry_ ? retry_bytes_ : listing_->bytes();
+  for (std::uint64_t lane = 0; lane < progress_.size(); ++lane) {
     SourceProgress::Lane one;
     one.lane = LaneId(static_cast<std::uint32_t>(lane));
-    one.objects_total = listing_->objects_of_lane(lane, lanes);
+    one.objects_total = routes_[lane].length();
     one.objects_done = progress_[lane]->objects_done.load(memory_order_relaxed);
-    if (one.objects_done < one.objects_total) {
-      one.current = printable(listing_->object_of_lane(lane, lanes, one.objects_done).key);
-    }
-    progress.objects_quarantined += progress_[lane]->set_aside.size();
+    if (retry_) progress.objects_total += one.objects_total;
+    if (const auto current = routes_[lane].after(one.objects_done)) one.current = printable(current->key);
+    // What a retry sets aside once more is counted already.
+    if (!retry_) progress.objects_quarantined += progress_[lane]->set_aside.size();
     progress.objects_skipped += progress_[lane]->objects_skipped.load(memory_order_relaxed);
     progress.objects_done += one.objects_done;
     progress.bytes_done += progress_[lane]->bytes_done.load(memory_order_relaxed);
@@ -297,7 +298,8 @@ Result<std::unique_ptr<Source>> S3Source::make(const ConfigSection& section, con
 Result<std::unique_ptr<Source>> S3Source::make(S3SourceOptions options, const BuildContext& context) {
   MILLRACE_ASSIGN(s3_source::Settings settings, s3_source::settle(std::move(options)));
   return std::make_unique<s3_source::BackfillSource>(
-      std::move(settings), s3_source::StartFlags{context.reset, context.expect_resume, context.take_over});
+      std::move(settings),
+      s3_source::StartFlags{context.reset, context.expect_resume, context.take_over, context.retry_quarantined});
 }
 
 SourceKind S3Source::kind() {

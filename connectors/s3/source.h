@@ -16,6 +16,7 @@
 #include "connectors/s3/options.h"
 #include "connectors/s3/preparation.h"
 #include "connectors/s3/receipt_book.h"
+#include "connectors/s3/retry_state.h"
 #include "millrace/source/source.h"
 
 namespace millrace::s3_source {
@@ -32,6 +33,7 @@ struct StartFlags {
   bool reset = false;
   bool expect_resume = false;
   bool take_over = false;
+  bool retry_quarantined = false;
 };
 
 class BackfillSource final : public Source {
@@ -58,6 +60,9 @@ class BackfillSource final : public Source {
   Result<std::shared_ptr<ObjectStore>> open_one(const StoreUrl& url, const StoreOptions& options);
   Result<void> open_receipt(const std::string& owner);
   Result<SourceEvent> begin(Prepared prepared);
+  void begin_retry(Prepared& prepared) MILLRACE_REQUIRES(mutex_);
+  Result<void> commit_retry(std::span<const PartitionWatermark> watermarks) MILLRACE_REQUIRES(mutex_);
+  [[nodiscard]] Result<std::uint32_t> lane_of(PartitionId partition) const;
   Result<bool> set_aside_behind(std::uint64_t lane, Watermark& watermark) MILLRACE_REQUIRES(mutex_);
   Result<void> add_to_receipt(std::uint64_t lane, Watermark watermark, Position at,
                               std::span<const std::uint64_t> left_out, std::string& lines) MILLRACE_REQUIRES(mutex_);
@@ -93,9 +98,12 @@ class BackfillSource final : public Source {
   // Written once by begin(), read from any thread afterwards.
   mutable Mutex mutex_;
   std::shared_ptr<const Listing> listing_ MILLRACE_GUARDED_BY(mutex_);
+  std::vector<LaneRoute> routes_ MILLRACE_GUARDED_BY(mutex_);  // from their beginnings
   std::vector<std::shared_ptr<LaneProgress>> progress_ MILLRACE_GUARDED_BY(mutex_);
   std::shared_ptr<ManifestKeeper> keeper_ MILLRACE_GUARDED_BY(mutex_);
   std::optional<Manifest> as_found_ MILLRACE_GUARDED_BY(mutex_);
+  std::optional<RetryState> retry_ MILLRACE_GUARDED_BY(mutex_);
+  std::uint64_t retry_bytes_ MILLRACE_GUARDED_BY(mutex_) = 0;
   Quarantine quarantined_ MILLRACE_GUARDED_BY(mutex_);            // as the manifest is told, by earlier runs too
   std::uint64_t skipped_before_ MILLRACE_GUARDED_BY(mutex_) = 0;  // by earlier runs
   bool nothing_left_ MILLRACE_GUARDED_BY(mutex_) = false;

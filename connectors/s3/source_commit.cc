@@ -17,13 +17,9 @@ Result<void> BackfillSource::commit(std::span<const PartitionWatermark> watermar
   ReceiptNews news;
   bool more_aside = false;
   const MutexLock lock(mutex_);
+  if (retry_) return commit_retry(watermarks);
   for (const PartitionWatermark& moved : watermarks) {
-    const std::uint32_t lane = moved.partition.value() - first_partition();  // huge when it lies before the first
-    if (lane >= trails_.size()) {
-      return fail(Error::fatal(ErrorCode::rule_broken,
-                               fmt::format("a commit names partition {} of {} from {}", moved.partition.value(),
-                                           trails_.size(), first_partition())));
-    }
+    MILLRACE_ASSIGN(const std::uint32_t lane, lane_of(moved.partition));
     Watermark watermark = moved.watermark;
     MILLRACE_ASSIGN(const bool aside, set_aside_behind(lane, watermark));
     more_aside = more_aside || aside;
@@ -47,6 +43,13 @@ Result<void> BackfillSource::commit(std::span<const PartitionWatermark> watermar
   // What was handed over is tried again and again; that it fails must not stay between the keeper and the log.
   if (auto error = keeper_->last_error()) return fail(*std::move(error));
   return {};
+}
+
+Result<std::uint32_t> BackfillSource::lane_of(PartitionId partition) const {
+  const std::uint32_t lane = partition.value() - first_partition();  // huge when it lies before the first
+  if (lane < trails_.size()) return lane;
+  return fail(Error::fatal(ErrorCode::rule_broken, fmt::format("a commit names partition {} of {} from {}",
+                                                               partition.value(), trails_.size(), first_partition())));
 }
 
 /// Objects of `lane` that go to the manifest with `watermark`, which becomes the end of the one that it is inside of:

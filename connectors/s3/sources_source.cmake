@@ -16,6 +16,7 @@ list(APPEND S3_SOURCES
   key_filter.cc
   lane.cc
   lane_quarantine.cc
+  lane_retry.cc
   lane_trail.cc
   lister.cc
   listing.cc
@@ -45,12 +46,15 @@ list(APPEND S3_SOURCES
   receipt_book.cc
   receipt_file.cc
   receipt_json.cc
+  retry_state.cc
   rights.cc
   rolling_hash.cc
+  route.cc
   sample.cc
   shard.cc
   source.cc
   source_commit.cc
+  source_retry.cc
   source_schema.cc
   status.cc
   status_json_adapter.cc
@@ -60,7 +64,7 @@ list(APPEND S3_SOURCES
 list(APPEND S3_DEPENDS base ack metrics config store store_open codec framing formats)
 
 millrace_test(s3_source_parts_test
-  SOURCES base64_test.cc baton_test.cc codec_choice_test.cc fetch_loop_test.cc key_filter_test.cc manifest_test.cc object_limits_test.cc offset_test.cc options_test.cc plan_test.cc quarantine_test.cc retry_policy_test.cc rolling_hash_test.cc status_test.cc
+  SOURCES base64_test.cc baton_test.cc codec_choice_test.cc fetch_loop_test.cc key_filter_test.cc manifest_test.cc object_limits_test.cc offset_test.cc options_test.cc plan_test.cc quarantine_test.cc retry_policy_test.cc rolling_hash_test.cc route_test.cc status_test.cc
   DEPENDS s3 testing LINK rapidcheck PkgConfig::xxhash fmt::fmt LABELS unit property)
 if(MILLRACE_BUILD_TESTS)
   target_compile_definitions(s3_source_parts_test PRIVATE MILLRACE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
@@ -89,3 +93,5 @@ millrace_test(s3_quarantine_test SOURCES as_quarantined_test.cc source_quarantin
   DEPENDS s3 record checkpoint store_memory store_faulty LINK rapidcheck PkgConfig::xxhash fmt::fmt LABELS unit property TIMEOUT 300)
 millrace_test(s3_plan_test SOURCES planner_test.cc
   DEPENDS s3 record checkpoint store_memory store_faulty LINK fmt::fmt LABELS unit)
+millrace_test(s3_retry_test SOURCES retry_state_test.cc source_retry_test.cc
+  DEPENDS s3 record checkpoint store_memory store_faulty LINK rapidcheck fmt::fmt LABELS unit property)

@@ -33,10 +33,11 @@ struct BuildContext {
   Random* random = &Random::system();
   Logger log;
   // Words of the command line that change how a source starts:
-  bool reset = false;          ///< --reset: forget the kept position
-  bool expect_resume = false;  ///< --expect-resume: a missing position is an error
-  bool take_over = false;      ///< --take-over: do not wait for another owner
-  ReceiptRequest receipt;      ///< of the source, where it gives one
+  bool reset = false;              ///< --reset: forget the kept position
+  bool expect_resume = false;      ///< --expect-resume: a missing position is an error
+  bool take_over = false;          ///< --take-over: do not wait for another owner
+  bool retry_quarantined = false;  ///< --retry-quarantined: read what was set aside, and nothing else
+  ReceiptRequest receipt;          ///< of the source, where it gives one
 };
 
 /// What `millrace verify` or `millrace plan` has found.

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// RetryState: what is still set aside while a retry goes on, and what the manifest says of the objects that are not any
+// more: they are committed as the versions that were read, so positions and listing are pinned to these from then on.
+// Control thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "connectors/s3/listing.h"
+#include "connectors/s3/manifest.h"
+#include "connectors/s3/offset.h"
+#include "connectors/s3/quarantine.h"
+#include "connectors/s3/route.h"
+
+namespace millrace::s3_source {
+
+class RetryState {
+ public:
+  /// `manifest` is complete, and pinned to `listing`; `visits`: of every lane, what it says is set aside.
+  RetryState(std::shared_ptr<const Listing> listing, std::vector<std::vector<Visit>> visits, const Manifest& manifest);
+
+  /// The records of `lane` before `at` are durable. `again`: what has been set aside once more, no later than this.
+  void advance(std::uint64_t lane, Position at, const Quarantine& again);
+
+  [[nodiscard]] const Quarantine& left() const noexcept { return left_; }
+  /// Every object has been read, or set aside once more.
+  [[nodiscard]] bool done() const noexcept { return left_.size() == again_.size(); }
+  /// What an object that was visited is committed as; nothing while it is set aside.
+  [[nodiscard]] const Visit::Version* mended(std::uint64_t lane, std::uint64_t ordinal) const;
+
+  // For the manifest:
+  /// Positions that are pinned anew since the last call.
+  [[nodiscard]] std::vector<LanePosition> take_positions();
+  [[nodiscard]] const Manifest::Listed& listed();
+  /// With a shard: `whole` with the objects as they are committed now.
+  [[nodiscard]] const std::optional<WholeListing>& whole() const noexcept { return whole_; }
+
+ private:
+  using Place = std::pair<std::uint64_t, std::uint64_t>;  // lane, ordinal
+  [[nodiscard]] ListedObject object(std::uint64_t lane, std::uint64_t ordinal) const;
+  void take_out(std::uint64_t lane, const Visit& visit);
+
+  const std::shared_ptr<const Listing> listing_;
+  const std::vector<std::vector<Visit>> visits_;
+  Quarantine left_;
+  std::set<Place> again_;                   // of these, those that have had their turn
+  std::map<Place, Visit::Version> mended_;  // the others
+  std::vector<LanePosition> positions_;     // by lane
+  std::set<std::uint64_t> moved_;           // lanes whose position is to be pinned anew
+  Manifest::Listed listed_;
+  bool listed_anew_ = false;  // something has been taken out since
+  std::optional<WholeListing> whole_;
+};
+
+}  // namespace millrace::s3_source
