@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "cli/program_run.h"
@@ -21,7 +22,7 @@ namespace millrace::cli_test {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 using Json = nlohmann::json;
 
@@ -84,6 +85,23 @@ struct RetryOfARun : ::testing::Test {
     const Json now = manifest();
     return now.contains("quarantined") ? now["quarantined"].size() : 0;
   }
+  [[nodiscard]] std::uint64_t generation() const {
+    const auto files = folder.files("ck");
+    const auto found = files.find("m.json");
+    const Json now = found == files.end() ? Json() : Json::parse(found->second, nullptr, /*allow_exceptions=*/false);
+    return now.is_object() ? now["generation"].get<std::uint64_t>() : 0;
+  }
+  void kill_retries(const std::string& file, int times) const {
+    for (int kill = 0; kill < times; ++kill) {
+      const std::uint64_t before = generation();
+      Child child({"run", file, "--retry-quarantined"});
+      // Behind its claim, and further each time.
+      EXPECT_TRUE(
+          eventually([&] { return generation() > before + static_cast<std::uint64_t>(kill % 4) || aside() == 0; }));
+      child.signal(SIGKILL);
+      std::ignore = child.wait();
+    }
+  }
 };
 
 TEST_F(RetryOfARun, INV1_RunMendAndRetryIsEveryRecordOnce) {
@@ -141,27 +159,53 @@ TEST_F(RetryOfARun, INV1_TenKillsLoseNothing) {
   const std::string file = pipeline();
   ASSERT_EQ(millrace({"run", file}).code, 4);
   for (int object = 0; object < 6; object += 2) put(object);
-  const auto generation = [&]() -> std::uint64_t {
-    const auto files = folder.files("ck");
-    const auto found = files.find("m.json");
-    const Json now = found == files.end() ? Json() : Json::parse(found->second, nullptr, /*allow_exceptions=*/false);
-    return now.is_object() ? now["generation"].get<std::uint64_t>() : 0;
-  };
-  for (int kill = 0; kill < 10; ++kill) {
-    const std::uint64_t before = generation();
-    Child child({"run", file, "--retry-quarantined"});
-    // Behind its claim, and further each time.
-    EXPECT_TRUE(
-        eventually([&] { return generation() > before + static_cast<std::uint64_t>(kill % 4) || aside() == 0; }));
-    child.signal(SIGKILL);
-    std::ignore = child.wait();
-  }
+  kill_retries(file, 10);
   const Ended last = millrace({"run", file, "--retry-quarantined"});
   EXPECT_EQ(last.code, 0) << last.err;
   EXPECT_EQ(aside(), 0U);
   const std::vector<std::string> all = output();
   const std::set<std::string> once(all.begin(), all.end());
   EXPECT_EQ(std::vector<std::string>(once.begin(), once.end()), everything(6));
+}
+
+TEST_F(RetryOfARun, INV6_TheReceiptHasEachRecordOnceHoweverOftenTheRetryIsKilled) {
+  lines = 40'000;
+  for (int object = 0; object < 6; ++object) put(object, object % 2 == 0 ? 100 : -1);
+  const std::string file = pipeline("receipt: {url: " + folder.url("receipts/r.ndjson") + "}\n");
+  ASSERT_EQ(millrace({"run", file}).code, 4);
+  const Ended gaps = millrace({"verify", file});
+  EXPECT_EQ(gaps.code, 1);
+  EXPECT_THAT(gaps.out, HasSubstr("3"));
+  // One is mended, one fails further on, one stays as it is.
+  put(0);
+  put(2, 9'000);
+  const Ended second = millrace({"run", file, "--retry-quarantined"});
+  ASSERT_EQ(second.code, 4) << second.err;
+  EXPECT_EQ(aside(), 2U);
+  EXPECT_EQ(millrace({"verify", file}).code, 1);
+  put(2);
+  put(4);
+  kill_retries(file, 6);
+  // A run that retries nothing leaves what a killed retry was at.
+  const int open = aside() > 0 ? 4 : 0;
+  EXPECT_EQ(millrace({"run", file}).code, open);
+  kill_retries(file, 2);
+  const Ended last = millrace({"run", file, "--retry-quarantined"});
+  EXPECT_EQ(last.code, 0) << last.err;
+  const Ended verified = millrace({"verify", file});
+  EXPECT_EQ(verified.code, 0) << verified.out << verified.err;
+  EXPECT_THAT(verified.out, HasSubstr("240000 read: 240000 out"));
+  for (const std::string& line : millrace::cli_test::lines_of(folder.files("receipts").at("r.ndjson"))) {
+    const Json one = Json::parse(line);
+    if (!one.contains("object")) continue;
+    EXPECT_EQ(one["records"], lines) << line;
+    EXPECT_EQ(one["out"], lines) << line;
+  }
+  for (const auto& [name, text] : folder.files("ck")) EXPECT_THAT(name, Not(HasSubstr("receipt")));
+  const std::vector<std::string> all = output();
+  const std::set<std::string> once(all.begin(), all.end());
+  EXPECT_EQ(std::vector<std::string>(once.begin(), once.end()), everything(6));
+  EXPECT_EQ(millrace({"run", file}).code, 0);
 }
 
 }  // namespace

@@ -45,7 +45,12 @@ void ReceiptBook::leave_out(std::uint64_t lane, std::uint64_t ordinal, std::stri
 }
 
 void ReceiptBook::set_aside(const QuarantinedObject& object) {
-  lanes_.at(object.lane).objects[object.ordinal].aside = object;
+  Lane& lane = lanes_.at(object.lane);
+  Open& open = lane.objects[object.ordinal];
+  open.aside = object;
+  // What a retry wrote of one that is no further than before counts for nothing.
+  const Visit* visit = lane.next.visit(object.ordinal);
+  if (visit != nullptr && object.records == visit->was.records) open.counted = open.proven;
 }
 
 void ReceiptBook::settle(std::uint64_t lane, const Ledger::Settled& settled) {
@@ -85,14 +90,14 @@ Result<void> ReceiptBook::advance(std::uint64_t lane, Position position, std::st
 Result<ObjectReceipt> ReceiptBook::line_of(Lane& lane, std::uint64_t ordinal) {
   const ListedObject listed = lane.next.object(ordinal);
   ObjectReceipt line;
+  Open& open = lane.objects[ordinal];
   line.key = listed.key;
-  line.etag = listed.etag;
-  line.size = listed.size;
-  if (!listed.has_bytes()) {
+  line.etag = open.aside ? open.aside->etag : listed.etag;
+  line.size = open.aside ? open.aside->size : listed.size;
+  if (!listed.has_bytes() && !open.aside) {
     line.kind = ObjectReceipt::Kind::empty;
     return line;
   }
-  Open& open = lane.objects[ordinal];
   if (!open.left_out.empty()) {
     line.kind = ObjectReceipt::Kind::left_out;
     line.left_out = open.left_out;

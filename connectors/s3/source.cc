@@ -194,7 +194,14 @@ Result<SourceEvent> BackfillSource::begin(Prepared prepared) {
           control.wake();
         },
         std::move(keep_listing), std::move(receipt_file_));
-    if (only_receipt) keeper_->submit({}, /*complete=*/true);
+    ReceiptNews news;
+    if (settings_.receipt && !prepared.retry) {
+      MILLRACE_ASSIGN(news, settle_left_retry(prepared.partial));
+      news.partial = receipt_book_->partial();
+    }
+    if (only_receipt || !news.lines.empty()) {
+      keeper_->submit({}, /*complete=*/only_receipt, {}, std::move(news), quarantined_);
+    }
     keeper_->start();
   }
   assigned_ = true;

@@ -61,6 +61,7 @@ class BackfillSource final : public Source {
   Result<void> open_receipt(const std::string& owner);
   Result<SourceEvent> begin(Prepared prepared);
   void begin_retry(Prepared& prepared) MILLRACE_REQUIRES(mutex_);
+  Result<ReceiptNews> settle_left_retry(const std::vector<PartialReceipt>& partial) MILLRACE_REQUIRES(mutex_);
   Result<void> commit_retry(std::span<const PartitionWatermark> watermarks) MILLRACE_REQUIRES(mutex_);
   [[nodiscard]] Result<std::uint32_t> lane_of(PartitionId partition) const;
   Result<bool> set_aside_behind(std::uint64_t lane, Watermark& watermark) MILLRACE_REQUIRES(mutex_);

@@ -14,13 +14,42 @@ void BackfillSource::begin_retry(Prepared& prepared) {
   retry_.emplace(listing_, std::move(prepared.visits), prepared.manifest);
 }
 
+/// A retry that ended in the middle left objects without a line in the receipt. It gets them as they were set aside;
+/// what the retry wrote of one counts for nothing, and the next writes it again.
+Result<ReceiptNews> BackfillSource::settle_left_retry(const std::vector<PartialReceipt>& partial) {
+  Quarantine left;
+  for (const PartialReceipt& one : partial) {
+    const auto at = position_of(Watermark(one.watermark));
+    const QuarantinedObject* object = at ? find(quarantined_, one.lane, at->ordinal) : nullptr;
+    if (object == nullptr) continue;
+    QuarantinedObject as_it_was = *object;
+    as_it_was.retry.reset();
+    set_aside(left, as_it_was);
+    set_aside(quarantined_, std::move(as_it_was));
+  }
+  ReceiptNews news;
+  ReceiptBook book(routes_to(listing_, visits_of(left, *listing_, routes_.size())), partial);
+  for (const QuarantinedObject& object : left) {
+    book.set_aside(object);
+    MILLRACE_TRY(book.advance(object.lane, {object.ordinal, kObjectComplete}, news.lines));
+  }
+  return news;
+}
+
 Result<void> BackfillSource::commit_retry(std::span<const PartitionWatermark> watermarks) {
   ReceiptNews news;
   for (const PartitionWatermark& moved : watermarks) {
     MILLRACE_ASSIGN(const std::uint32_t lane, lane_of(moved.partition));
     MILLRACE_ASSIGN(const Position at, position_of(moved.watermark));
-    retry_->advance(lane, at, progress_[lane]->set_aside.take_behind(moved.watermark));
-    if (receipt_book_) MILLRACE_TRY(add_to_receipt(lane, moved.watermark, at, {}, news.lines));
+    Quarantine again = progress_[lane]->set_aside.take_behind(moved.watermark);
+    if (receipt_book_) {
+      for (QuarantinedObject& object : again) {
+        object.retry.reset();  // its line has what is proven, and no more
+        receipt_book_->set_aside(object);
+      }
+      MILLRACE_TRY(add_to_receipt(lane, moved.watermark, at, {}, news.lines));
+    }
+    retry_->advance(lane, at, again);
   }
   if (receipt_book_) news.partial = receipt_book_->partial();
   quarantined_ = retry_->left();
