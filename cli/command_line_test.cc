@@ -171,6 +171,17 @@ TEST_P(HelpOf, SaysWhatItIsForAndItsExamplesAreUnderstood) {
 INSTANTIATE_TEST_SUITE_P(Commands, HelpOf,
                          testing::Values("millrace", "run", "plan", "validate", "status", "verify", "describe"));
 
+// Each form that the options allow stands under Usage.
+TEST(Help, WhoTakesFromAndToSaysSo) {
+  for (const char* command : {"run", "validate", "status", "verify", "describe"}) {
+    const std::string help = shown({command, "--help"});
+    const std::size_t forms = lines_under(help, "Usage:").size();
+    EXPECT_EQ(help.find("--from URL --to URL") != std::string::npos, help.find("\n  --from URL") != std::string::npos)
+        << help;
+    EXPECT_EQ(forms, help.find("\n  --from URL") != std::string::npos ? 2U : 1U) << help;
+  }
+}
+
 TEST(Help, RunGroupsItsOptions) {
   const std::string help = shown({"run", "--help"});
   for (const char* part :

@@ -42,9 +42,10 @@ const HelpText& help_of(std::string_view command) {
         ""}},
       {"verify",
        {"Holds the receipt of a run against what is listed now: every object, every record.",
-        {"millrace verify FILE [OPTIONS]"},
+        {"millrace verify FILE [OPTIONS]", "millrace verify --from URL --to URL --set receipt.url=URL [OPTIONS]"},
         {"millrace verify pipeline.yaml", "millrace verify pipeline.yaml --format json"},
-        "\nThe file asks for a receipt (`receipt: {url: ...}`), and was run to its end. Exit code 1 on any gap.\n"}},
+        "\nThe file (or --set) asks for a receipt (`receipt: {url: ...}`), and was run to its end. Exit code 1 on any "
+        "gap.\n"}},
       {"describe",
        {"Prints every key of a component with its type, default, range and meaning.",
         {"millrace describe [COMPONENT] [--format text|markdown|json-schema]"},

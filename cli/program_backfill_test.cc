@@ -91,6 +91,23 @@ TEST_F(Backfill, DriftIsReportedObjectByObject) {
   EXPECT_EQ(folder.files("ck"), before) << "neither of them wrote anything";
 }
 
+TEST_F(Backfill, DriftNamesTheShardsThatItHasNothingToCompareWith) {
+  for (int i = 0; i < 30; ++i) folder.write(fmt::format("in/{:02}.ndjson", i), "1\n");
+  const std::string file = pipeline("    shard: {index: ${JOB_COMPLETION_INDEX:-0}, count: 3}\n");
+  ASSERT_EQ(millrace({"run", file}, {{"JOB_COMPLETION_INDEX", "1"}}).code, 0);
+  const Ended told = millrace({"status", file, "--drift"});
+  EXPECT_EQ(told.code, 0) << told.err;
+  const auto lines = json_lines(told.out);
+  ASSERT_EQ(lines.size(), 3U) << told.out;
+  EXPECT_EQ(lines[0]["total"],
+            (Json{{"manifest", folder.url("ck/m.shard-1-of-3.json")}, {"added", 0}, {"removed", 0}, {"changed", 0}}));
+  for (const int i : {1, 2}) {
+    EXPECT_EQ(lines.at(i)["total"],
+              (Json{{"manifest", folder.url(fmt::format("ck/m.shard-{}-of-3.json", i == 1 ? 0 : 2))},
+                    {"not_compared", "there is no manifest"}}));
+  }
+}
+
 TEST_F(Backfill, ThreeShardsTogetherAreTheWholePrefix) {
   constexpr int kObjects = 60;
   std::multiset<std::string> expected;

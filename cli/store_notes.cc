@@ -31,7 +31,13 @@ STS is asked at `AWS_ENDPOINT_URL_STS`, else `AWS_ENDPOINT_URL`, else in the reg
 minutes and written back to its file, as AWS's own tools do.
 
 Keys that end are renewed five minutes before, or when a third of their time is left if that is shorter. While a renewal fails, the old ones serve until two
-seconds before their end. Keys that the server refuses as expired or unknown are renewed once, and the request is repeated.
+seconds before their end. Keys that the server refuses as expired or unknown are renewed once, and the request is repeated. Refused again, the request
+is tried again like any other, and keys that cannot change (given as options) end the run at once. A run that has read something waits `retry_timeout` for keys that
+are refused or cannot be renewed: keys just exchanged may be unknown for half a minute, and a token service may be out. The first page of a listing and the first read
+of a manifest get no more than their tries, some ten seconds, so wrong keys are told soon.
+
+Of the environment only these `AWS_*` variables are read, and `AWS_REGION`, `AWS_DEFAULT_REGION`, `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL` and `AWS_CA_BUNDLE`
+where the option is not given. `HTTPS_PROXY`, `http_proxy`, `ALL_PROXY`, `NO_PROXY` and other names without the prefix are not: a proxy is named by `proxy_url`.
 
 Of the environment only these `AWS_*` variables are read, and `AWS_REGION`, `AWS_DEFAULT_REGION`, `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL` and `AWS_CA_BUNDLE`
 where the option is not given. `HTTPS_PROXY`, `http_proxy`, `ALL_PROXY`, `NO_PROXY` and other names without the prefix are not: a proxy is named by `proxy_url`.

@@ -64,7 +64,7 @@ void FetchLoop::fail_or_retry(ObjectRead& read, Error error) {
   const SteadyTime now = clock_.now();
   const std::optional<Duration> wait = stopping_.load() ? std::nullopt : read.tries.next(error, now);
   if (!wait) {
-    if (error.code() == ErrorCode::precondition_failed && !stopping_.load()) {
+    if ((error.code() == ErrorCode::precondition_failed || error.code() == ErrorCode::drift) && !stopping_.load()) {
       return ask_what_is_there(read, std::move(error));
     }
     read.fail(read_failure(object(read), name(read), read, std::move(error), taken_of(read)));
@@ -78,11 +78,13 @@ void FetchLoop::fail_or_retry(ObjectRead& read, Error error) {
     hold_until_ = std::max(hold_until_, now + *wait);
   }
   metrics_.get_retries.add();
-  const std::uint64_t kind = std::uint64_t{1} << static_cast<unsigned>(error.code());
+  // Said once of each kind of error, and once of a store that asks for more patience than there is.
+  const unsigned kind_bit = read.tries.asked_for_more() ? 63U : static_cast<unsigned>(error.code());
+  const std::uint64_t kind = std::uint64_t{1} << kind_bit;
   log_.log((warned_ & kind) == 0 ? LogLevel::warn : LogLevel::debug, "a read failed and is tried again",
            {{"object", name(read)},
             {"from_byte", fmt::format("{}", read.offset + read.received)},
-            {"in_ms", fmt::format("{}", wait->count() / 1000000)},
+            {"in", read.tries.wait_text()},
             {"error", error.describe()}});
   warned_ |= kind;
   read.state = ObjectRead::State::waiting;

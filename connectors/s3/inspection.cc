@@ -74,12 +74,14 @@ struct Inspected {
   }
 };
 
-/// The objects of `all` that the manifest's run would have taken.
-Result<Listing> part_of(const Listing& all, const std::optional<Shard>& shard) {
+/// The objects of `all` that the manifest's run would have taken; nothing when it takes all, so that a listing of
+/// millions is not held twice.
+Result<std::optional<Listing>> part_of(const Listing& all, const std::optional<Shard>& shard) {
+  if (!shard) return std::nullopt;
   ListingBuilder builder;
   for (std::size_t i = 0; i < all.size(); ++i) {
     const ListedObject object = all[i];
-    if (shard && !shard->takes(object.key)) continue;
+    if (!shard->takes(object.key)) continue;
     MILLRACE_TRY(builder.add({.key = std::string(object.key),
                               .size = object.size,
                               .etag = {std::string(object.etag)},
@@ -88,9 +90,11 @@ Result<Listing> part_of(const Listing& all, const std::optional<Shard>& shard) {
   return std::move(builder).finish();
 }
 
-/// An empty listing is not kept, and is one all the same.
-bool is_known(const std::optional<Manifest>& manifest) {
-  return manifest && (!manifest->kept_listing.name.empty() || manifest->listing.objects == 0);
+/// Why there is nothing to compare with; empty when there is. An empty listing is not kept, and is one all the same.
+std::string_view unknown_because(const std::optional<Manifest>& manifest) {
+  if (!manifest) return "there is no manifest";
+  const bool known = !manifest->kept_listing.name.empty() || manifest->listing.objects == 0;
+  return known ? "" : "no listing is kept beside it yet";
 }
 
 Result<std::string> read_shards(Inspected& inspected, const BuildContext& context, bool json) {
@@ -130,9 +134,13 @@ Result<void> report_drift(const ConfigSection& section, const BuildContext& cont
   Inspected inspected;
   MILLRACE_TRY(inspected.open(section, context));
   std::optional<Listing> now;  // listed once, and only if something is known to compare with
+  std::string not_compared;
   for (const StoreUrl& url : inspected.manifest_urls()) {
     MILLRACE_ASSIGN(const auto manifest, inspected.manifest(url, context));
-    if (!is_known(manifest)) continue;
+    if (const std::string_view why = unknown_because(manifest); !why.empty()) {
+      not_compared += not_compared_json(why, url.to_string());
+      continue;
+    }
     if (!now) {
       MILLRACE_ASSIGN(now, inspected.list(context));
     }
@@ -142,19 +150,20 @@ Result<void> report_drift(const ConfigSection& section, const BuildContext& cont
       difference.add(std::move(change));
       return written;
     };
-    MILLRACE_ASSIGN(Listing part, part_of(*now, manifest->identity.shard));
+    MILLRACE_ASSIGN(std::optional<Listing> part, part_of(*now, manifest->identity.shard));
     if (!manifest->quarantined.empty()) {
-      MILLRACE_ASSIGN(part, as_quarantined(part, manifest->quarantined));
+      MILLRACE_ASSIGN(part, as_quarantined(part ? *part : *now, manifest->quarantined));
     }
+    const Listing& objects = part ? *part : *now;
     if (manifest->kept_listing.name.empty()) {
-      MILLRACE_TRY(each_change(pack(Listing()), part, tell));
+      MILLRACE_TRY(each_change(pack(Listing()), objects, tell));
     } else {
       KeptListing kept(inspected.store, url.key, url.to_string(), inspected.settings.given.checkpoint.timeout);
-      MILLRACE_TRY(kept.each_change(manifest->kept_listing, part, tell));
+      MILLRACE_TRY(kept.each_change(manifest->kept_listing, objects, tell));
     }
     MILLRACE_TRY(write(change_total_json(difference, url.to_string())));
   }
-  if (now) return {};
+  if (now) return not_compared.empty() ? Result<void>() : write(not_compared);
   return fail(Error::fatal(ErrorCode::manifest,
                            fmt::format("there is no manifest at {} with a listing kept beside it, so there is nothing "
                                        "to compare with",
@@ -196,8 +205,8 @@ Result<Verification> verify_one(Inspected& inspected, const BuildContext& contex
     result.gap(text.error().message());
     return result;
   }
-  MILLRACE_ASSIGN(const Listing part, part_of(now, manifest->identity.shard));
-  return verify_receipt(*text, part);
+  MILLRACE_ASSIGN(const auto part, part_of(now, manifest->identity.shard));
+  return verify_receipt(*text, part ? *part : now);
 }
 
 }  // namespace

@@ -43,9 +43,7 @@ Result<Listing> Lister::run() {
 }
 
 Result<ListPage> Lister::page(const ListRequest& request) {
-  RetryPolicy retry = retry_;
-  if (pages_so_far() == 0) retry.patience = Duration::zero();  // an endpoint that never answered is rather a wrong one
-  Tries tries(retry, random_);
+  Tries tries(pages_so_far() == 0 ? retry_.before_the_first_answer() : retry_, random_);
   while (true) {
     if (stop_.requested()) break;
     const SteadyTime asked = clock_.now();
@@ -62,7 +60,7 @@ Result<ListPage> Lister::page(const ListRequest& request) {
       const std::string after = tries.failed() > 1 ? fmt::format(", after {} tries", tries.failed()) : "";
       return fail(std::move(got).error().prefixed(where + after + ": ").as(ErrorClass::fatal));
     }
-    log_.warn(where + " failed; trying again", {{"error", got.error().describe()}});
+    log_.warn(where + " failed; trying again", {{"in", tries.wait_text()}, {"error", got.error().describe()}});
     if (stop_.wait(clock_, *wait)) break;
   }
   return fail(Error::fatal(ErrorCode::cancelled, fmt::format("listing {}: stopped after {} pages and {} keys",

@@ -166,6 +166,34 @@ TEST(Lister, TransientFailuresAreRetriedAndTheEighthInARowIsFatal) {
   EXPECT_NE(listing.error().message().find("after 8 tries"), std::string::npos) << listing.error().message();
 }
 
+// Wrong keys at the start fail soon; keys that are exchanged while it lists are waited for.
+TEST(Lister, I03_RefusedCredentialsAreWaitedForOnceTheStoreHasAnswered) {
+  const auto refused = Error::retryable(ErrorCode::credentials, "403 InvalidAccessKeyId");
+  for (const std::uint64_t nth : {1U, 2U}) {
+    auto store = std::make_shared<FaultyStore>(store_with(30, 10));
+    store->add({.op = StoreOp::list, .nth = nth, .times = 50, .error = refused});
+    Listed listed(store);
+    listed.retry.patience = std::chrono::hours(1);
+    const auto listing = listed.run("in/");
+    EXPECT_EQ(listing.has_value(), nth == 2);
+    EXPECT_EQ(store->hits(), nth == 2 ? 50U : 8U);
+  }
+}
+
+TEST(Lister, MaxRetriesThatWereAskedForAreTheEndAlsoOfAStoreThatIsAway) {
+  auto store = std::make_shared<FaultyStore>(store_with(30, 10));
+  store->add({.op = StoreOp::list,
+              .nth = 2,
+              .times = Fault::kAlways,
+              .error = Error::retryable(ErrorCode::unavailable, "503")});
+  Listed listed(store);
+  listed.retry.tries = 3;
+  listed.retry.tries_are_final = true;
+  listed.retry.patience = std::chrono::hours(1);
+  EXPECT_FALSE(listed.run("in/"));
+  EXPECT_EQ(store->hits(), 3U);
+}
+
 TEST(Lister, E05_AStopEndsTheListing) {
   auto store = std::make_shared<FaultyStore>(store_with(30, 10));
   Listed listed(store);

@@ -12,6 +12,9 @@ namespace millrace::s3_source {
 
 namespace {
 
+// Spelled like an ETag of S3, so that a store that looks at it closely takes it for one; none has this sum.
+constexpr std::string_view kNoVersion = "\"00000000000000000000000000000000\"";
+
 constexpr std::string_view kStoreUnset =
     " (source.s3.checkpoint.store is not set, and the options of source.s3.store are taken for the same bucket only)";
 
@@ -50,14 +53,15 @@ Result<std::optional<ManifestFile::Version>> ManifestFile::look() {
   return fail(std::move(head).error());
 }
 
-/// Retried while it may pass; without patience, as a store that never answered is rather a wrong one.
+/// Retried while it may pass. The first time without patience, as a store that never answered is rather a wrong one.
 Result<std::optional<ManifestFile::Version>> ManifestFile::look_patiently() {
-  RetryPolicy retry = options_.retry;
-  retry.patience = Duration::zero();
-  Tries tries(retry, random_);
+  Tries tries(has_answered_ ? options_.retry : options_.retry.before_the_first_answer(), random_);
   while (true) {
     auto there = look();
-    if (there) return there;
+    if (there) {
+      has_answered_ = true;
+      return there;
+    }
     const auto wait = tries.next(there.error(), clock_.now());
     if (!wait) {
       return fail(std::move(there)
@@ -66,7 +70,8 @@ Result<std::optional<ManifestFile::Version>> ManifestFile::look_patiently() {
                                             options_.store_unset ? kStoreUnset : std::string_view()))
                       .as(ErrorClass::fatal));
     }
-    log_.warn("reading the manifest failed; trying again", {{"error", there.error().describe()}});
+    log_.warn("reading the manifest failed; trying again",
+              {{"in", tries.wait_text()}, {"error", there.error().describe()}});
     if (stop_.wait(clock_, *wait))
       return fail(Error::fatal(ErrorCode::cancelled, "stopped while reading the manifest"));
   }
@@ -279,15 +284,28 @@ void ManifestFile::give_up_conditions(std::string_view why) {
 
 Result<void> ManifestFile::probe_conditions(const Manifest& manifest) {
   if (!conditional_) return {};
-  // Creating what exists must be refused. Where it is not, nothing is lost: the bytes are those that are there.
+  MILLRACE_TRY(
+      must_refuse(manifest, PutCondition::if_absent, "it created what was there already (If-None-Match was ignored)"));
+  if (!conditional_ || !etag_.pins()) return {};
+  return must_refuse(manifest, PutCondition::if_match,
+                     "it replaced another version than the one that was named (If-Match was ignored)");
+}
+
+/// A put whose condition cannot hold. Where it is done all the same nothing is lost: the bytes are those that are
+/// there.
+Result<void> ManifestFile::must_refuse(const Manifest& manifest, PutCondition condition, std::string_view otherwise) {
   const ETag before = etag_;
-  auto created = put(to_json(manifest), PutCondition::if_absent);
-  if (created) {
-    give_up_conditions("it created what was there already (If-None-Match was ignored)");
+  if (condition == PutCondition::if_match) etag_ = ETag{std::string(kNoVersion)};
+  auto done = put(to_json(manifest), condition);
+  if (done) {
+    give_up_conditions(otherwise);
     return {};
   }
   etag_ = before;
-  if (created.error().code() == ErrorCode::not_supported) give_up_conditions(created.error().message());
+  const ErrorCode code = done.error().code();
+  if (code == ErrorCode::precondition_failed || code == ErrorCode::already_exists) return {};
+  if (code != ErrorCode::not_supported) return done;
+  give_up_conditions(done.error().message());
   return {};
 }
 

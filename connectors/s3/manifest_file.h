@@ -60,6 +60,7 @@ class ManifestFile {
   };
   Result<std::optional<Version>> look();
   Result<std::optional<Version>> look_patiently();
+  Result<void> must_refuse(const Manifest& manifest, PutCondition condition, std::string_view otherwise);
   Result<std::optional<Manifest>> nothing_there();
   Result<bool> free_to_take(const Manifest& manifest);
   Result<void> put(const std::string& body, PutCondition condition);
@@ -80,6 +81,7 @@ class ManifestFile {
   ETag etag_;            // of the version last seen; empty: none was there
   bool exists_ = false;  // a version was seen
   bool conditional_ = true;
+  bool has_answered_ = false;
   std::string before_us_;  // the owner of the version that we replace, for read-compare-write
   /// The version that shows no life yet, and since when, on our own clock.
   struct StandingStill {

@@ -328,6 +328,42 @@ TEST_F(ManifestFileTest, B07_IgnoredConditionsAreFoundOutAndSaidOnce) {
   EXPECT_EQ(lost.error().code(), ErrorCode::fenced);
 }
 
+// A store may honour If-None-Match and know nothing of If-Match: then each run would replace the other's version.
+TEST_F(ManifestFileTest, B07_IgnoredIfMatchAloneIsFoundOutAndSaidOnce) {
+  const auto half = std::make_shared<MemoryStore>(MemoryStore::Options{.clock = &clock, .honours_if_match = false});
+  Writer run(half, clock);
+  ASSERT_TRUE(run.file->acquire());
+  ASSERT_TRUE(run.save());
+  const auto before = half->contents();
+  ASSERT_TRUE(run.file->probe_conditions(run.manifest));
+  EXPECT_EQ(half->contents(), before);
+  EXPECT_FALSE(run.file->conditional());
+  ASSERT_TRUE(run.save());
+  EXPECT_EQ(run.log->count("If-Match was ignored"), 1U) << run.log->all();
+  EXPECT_EQ(run.log->count("does not do conditional writes"), 1U) << run.log->all();
+  Writer other(half, clock, [](auto& options) { options.take_over = true; });
+  ASSERT_TRUE(other.file->acquire());
+  ASSERT_TRUE(other.save());
+  const auto lost = run.save();
+  ASSERT_FALSE(lost);
+  EXPECT_EQ(lost.error().code(), ErrorCode::fenced);
+}
+
+TEST_F(ManifestFileTest, AProbeThatCouldNotBeMadeIsTold) {
+  for (const int put : {1, 2}) {
+    auto store = std::make_shared<FaultyStore>(memory);
+    Writer run(store, clock, [](auto& options) { options.take_over = true; });
+    ASSERT_TRUE(run.file->acquire());
+    ASSERT_TRUE(run.save());
+    store->add({.op = StoreOp::put,
+                .nth = static_cast<std::uint64_t>(put),
+                .error = Error::retryable(ErrorCode::unavailable, "503")});
+    EXPECT_FALSE(run.file->probe_conditions(run.manifest)) << put;
+    EXPECT_TRUE(run.file->conditional());
+    ASSERT_TRUE(run.save());
+  }
+}
+
 TEST_F(ManifestFileTest, TheProbeLeavesAHonestStoreAlone) {
   Writer run(memory, clock);
   ASSERT_TRUE(run.file->acquire());

@@ -17,6 +17,8 @@ ManifestKeeper::ManifestKeeper(ManifestFile& file, Manifest first, Clock& clock,
       on_failure_(std::move(on_failure)),
       keep_listing_(std::move(keep_listing)),
       receipt_(std::move(receipt)),
+      // Each try packs the whole listing anew.
+      keep_listing_backoff_({.initial = std::chrono::seconds(1), .cap = std::chrono::minutes(1)}, random),
       next_(first),
       saved_(std::move(first)),
       done_(saved_.owner.released),
@@ -47,30 +49,45 @@ void ManifestKeeper::run() {
   keep_listing();
   // Written without the lock, so that nobody who submits waits for a store.
   for (bool more = true; more;) {
-    auto save = next_save();
-    if (!save) break;
-    more = !save->last;
-    auto saved = write(*save);
-    settle(*std::move(save), std::move(saved));
+    switch (wait_for_work()) {
+      case Work::keep_listing:
+        keep_listing();
+        break;
+      case Work::save: {
+        Save save = next_save();
+        more = !save.last;
+        auto saved = write(save);
+        settle(std::move(save), std::move(saved));
+        break;
+      }
+      case Work::end:
+        more = false;
+    }
   }
   const MutexLock lock(mutex_);
   ended_ = true;
   changed_.notify_all();
 }
 
-/// Waits until there is something to save; nothing when the end has come and there is no goodbye to say.
-std::optional<ManifestKeeper::Save> ManifestKeeper::next_save() {
+/// Waits until there is something to do: end, when the end has come and there is no goodbye to say.
+ManifestKeeper::Work ManifestKeeper::wait_for_work() {
   const MutexLock lock(mutex_);
   while (!ending_ && !failure_) {
-    const bool behind = durable_ < submitted_;
-    const SteadyTime due = behind ? not_before_ : next_heartbeat();
-    // A finished backfill needs no owner.
-    if (clock_.now() >= due) return save_of(/*released=*/done_, /*last=*/false);
-    clock_.wait_until(changed_, mutex_, due);
+    const SteadyTime save_at = durable_ < submitted_ ? not_before_ : next_heartbeat();
+    const SteadyTime now = clock_.now();
+    if (now >= save_at) return Work::save;
+    if (now >= keep_listing_at_) return Work::keep_listing;
+    clock_.wait_until(changed_, mutex_, std::min(save_at, keep_listing_at_));
   }
+  return failure_ || given_up_ || (saved_.owner.released && durable_ == submitted_) ? Work::end : Work::save;
+}
+
+ManifestKeeper::Save ManifestKeeper::next_save() {
+  const MutexLock lock(mutex_);
+  // A finished backfill needs no owner.
+  if (!ending_) return save_of(/*released=*/done_, /*last=*/false);
   // Goodbye, so that the next run need not wait. One try: what does not work now is found out by whoever waits for a
   // sign of life.
-  if (failure_ || given_up_ || (saved_.owner.released && durable_ == submitted_)) return std::nullopt;
   return save_of(/*released=*/true, /*last=*/true);
 }
 
@@ -118,10 +135,16 @@ void ManifestKeeper::keep_listing() {
   if (!keep_listing_) return;
   auto kept = keep_listing_();
   if (!kept) {
-    log_.warn("the listing could not be kept beside the manifest; should objects change, they cannot be named",
-              {{"error", kept.error().describe()}});
+    const bool again = kept.error().is_retryable();
+    const bool is_first = keep_listing_backoff_.attempts() == 0;
+    keep_listing_at_ = again ? clock_.now() + keep_listing_backoff_.next() : SteadyTime::max();
+    log_.log(!again || is_first ? LogLevel::warn : LogLevel::debug,
+             again ? "the listing could not be kept beside the manifest; trying again while the run goes on"
+                   : "the listing could not be kept beside the manifest; should objects change, they cannot be named",
+             {{"error", kept.error().describe()}});
     return;
   }
+  keep_listing_at_ = SteadyTime::max();
   const MutexLock lock(mutex_);
   next_.kept_listing = *std::move(kept);
   ++submitted_;
@@ -141,7 +164,10 @@ void ManifestKeeper::settle(Save save, Result<void> saved) {
     last_error_ = std::move(saved).error();
   } else if (saved.error().is_retryable()) {
     if (!last_error_) log_.warn("the manifest could not be saved; trying again", {{"error", saved.error().describe()}});
-    not_before_ = last_save_ + backoff_.next(saved.error().retry_after());
+    // However long the store asks for: a manifest without a sign of life is taken over.
+    const auto asked = saved.error().retry_after();
+    const Duration most = file_.options().owner_timeout / 3;
+    not_before_ = last_save_ + backoff_.next(asked ? std::optional(std::min<Duration>(*asked, most)) : std::nullopt);
     last_error_ = std::move(saved).error();
   } else {
     failure_ = std::move(saved).error();

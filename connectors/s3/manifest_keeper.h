@@ -29,8 +29,8 @@ class ManifestKeeper {
  public:
   /// `first` is what claim() wrote: the manifest as it stands. `on_failure` is called once, on the keeper's thread,
   /// when the manifest is lost to this run. `keep_listing`, where one is still to be kept, writes it; it is called
-  /// once, on the keeper's thread, and the next save names what it wrote. `receipt`, where one was asked for, has gone
-  /// on from `first`.
+  /// on the keeper's thread, again and again while it fails retryably, and the next save names what it wrote.
+  /// `receipt`, where one was asked for, has gone on from `first`.
   ManifestKeeper(ManifestFile& file, Manifest first, Clock& clock, Random& random, Logger log,
                  std::function<void(const Error&)> on_failure,
                  std::function<Result<StoredRecord>()> keep_listing = nullptr,
@@ -76,7 +76,9 @@ class ManifestKeeper {
   };
   void put_in(const std::vector<LanePosition>& positions, bool done, ReceiptNews receipt) MILLRACE_REQUIRES(mutex_);
   [[nodiscard]] Save save_of(bool released, bool last) const MILLRACE_REQUIRES(mutex_);
-  std::optional<Save> next_save();
+  enum class Work { keep_listing, save, end };
+  Work wait_for_work();
+  Save next_save();
   Result<void> write(Save& save);
   Result<void> write_part(Save& save);
   Result<void> finish_receipt(Save& save);
@@ -89,6 +91,9 @@ class ManifestKeeper {
   const std::function<void(const Error&)> on_failure_;
   const std::function<Result<StoredRecord>()> keep_listing_;
   const std::unique_ptr<ReceiptFile> receipt_;  // null: none was asked for
+  // The keeper's thread's own.
+  SteadyTime keep_listing_at_ = SteadyTime::max();  // when it is tried again
+  Backoff keep_listing_backoff_;
 
   mutable Mutex mutex_;
   CondVar changed_;

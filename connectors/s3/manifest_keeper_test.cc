@@ -90,7 +90,7 @@ TEST_F(ManifestKeeperTest, SubmittingNeverWaitsAndTheLatestStateWins) {
   store->release();
   ASSERT_TRUE(keeper->flush());
   EXPECT_EQ(stored().position(0)->watermark, Watermark(100));
-  EXPECT_LE(saves() - before, 3U) << "the probe and one save, or two";
+  EXPECT_LE(saves() - before, 4U) << "the probe's two and one save, or two";
 }
 
 TEST_F(ManifestKeeperTest, AFailedSaveIsTriedAgainOnTheNextTick) {
@@ -245,6 +245,62 @@ TEST_F(ManifestKeeperTest, F12_AFencedKeeperTellsAtOnceAndWritesNoMore) {
   EXPECT_EQ(lost, std::vector{ErrorCode::fenced});
   EXPECT_EQ(stored().owner.id, "them") << "not even a goodbye";
   EXPECT_EQ(keeper->failure()->code(), ErrorCode::fenced);
+}
+
+// A store that is out for a minute at the start must not cost the run its kept listing.
+TEST_F(ManifestKeeperTest, AListingThatCouldNotBeKeptIsTriedAgain) {
+  Atomic<int> tries{0};
+  const auto keep = [&]() -> Result<StoredRecord> {
+    if (tries.fetch_add(1) < 3) return fail(Error::retryable(ErrorCode::unavailable, "503"));
+    return StoredRecord{.name = "manifest.listing.zst", .bytes = 7, .hash = 9};
+  };
+  Manifest first = stored();
+  keeper = std::make_unique<ManifestKeeper>(
+      *file, first, clock, Random::system(), Logger(log, "s3"),
+      [this](const Error& error) { lost.push_back(error.code()); }, keep);
+  keeper->start();
+  for (int tried = 1; tried <= 3; ++tried) {
+    while (tries.load() < tried) {
+    }
+    // Positions are saved all the same.
+    keeper->submit(at(0, tried), false);
+    ASSERT_TRUE(keeper->flush());
+    EXPECT_EQ(stored().position(0)->watermark, Watermark(tried));
+    EXPECT_TRUE(stored().kept_listing.name.empty());
+    clock.wait_for_sleepers(1);
+    clock.advance(std::chrono::minutes(1));
+  }
+  while (tries.load() < 4) {
+  }
+  while (stored().kept_listing.name.empty()) {
+  }
+  EXPECT_EQ(stored().kept_listing.name, "manifest.listing.zst");
+  EXPECT_EQ(log->count("could not be kept beside the manifest; trying again"), 1U) << log->all();
+  clock.wait_for_sleepers(1);
+  clock.advance(std::chrono::minutes(2));
+  keeper->submit(at(0, 4), false);
+  ASSERT_TRUE(keeper->flush());
+  EXPECT_EQ(tries.load(), 4) << "once is enough";
+  keeper->release();
+}
+
+TEST_F(ManifestKeeperTest, AListingThatCannotBeKeptIsSaidAndGivenUp) {
+  Atomic<int> tries{0};
+  keeper = std::make_unique<ManifestKeeper>(
+      *file, stored(), clock, Random::system(), Logger(log, "s3"),
+      [this](const Error& error) { lost.push_back(error.code()); },
+      [&]() -> Result<StoredRecord> {
+        tries.fetch_add(1);
+        return fail(Error::fatal(ErrorCode::permission_denied, "403"));
+      });
+  keeper->start();
+  clock.wait_for_sleepers(1);
+  clock.advance(std::chrono::minutes(2));
+  keeper->submit(at(0, 1), false);
+  ASSERT_TRUE(keeper->flush());
+  EXPECT_EQ(tries.load(), 1);
+  EXPECT_EQ(log->count("should objects change, they cannot be named"), 1U);
+  keeper->release();
 }
 
 TEST_F(ManifestKeeperTest, F12_WhoWasTakenOverWritesNoReceipt) {

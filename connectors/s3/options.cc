@@ -19,8 +19,7 @@ namespace millrace {
 namespace s3_source {
 namespace {
 
-// How long a store that throttles or cannot be reached is given once it has worked, unless `retry_timeout` says
-// otherwise.
+// How long a store that is away is given once it has worked, unless `retry_timeout` says otherwise.
 constexpr Duration kPatience = std::chrono::minutes(3);
 
 /// Adds problems, each with the path of its key.
@@ -199,6 +198,17 @@ void check_receipt(const Result<StoreUrl>& receipt, const Result<StoreOptions>& 
   }
 }
 
+/// Each key of `store` that would have no effect: the source's own store says how often it is tried, and what is
+/// written beside it is tried again for as long as the run goes on.
+void refuse_retries(std::string_view key, const Result<StoreOptions>& store, auto add) {
+  for (const char* name : {"max_retries", "retry_timeout"}) {
+    if (!store || !store->has(name)) continue;
+    add(key, fmt::format("{} has no effect here: reads are tried as often as source.s3.store says, and a save is tried "
+                         "again until the run ends (checkpoint.stalled_fail_after)",
+                         name));
+  }
+}
+
 /// Everything that check() judges, made on the way.
 Settings examine(S3SourceOptions options, Findings& findings) {
   Settings settings;
@@ -213,7 +223,9 @@ Settings examine(S3SourceOptions options, Findings& findings) {
     if (settings.identity.shard && names_object) *checkpoint_url = settings.checkpoint_of(*settings.identity.shard);
   }
   auto store = findings.take("store", StoreOptions::parse(options.store));
-  auto checkpoint_store = findings.take("checkpoint.store", StoreOptions::parse(options.checkpoint.store));
+  auto checkpoint_given = StoreOptions::parse(options.checkpoint.store);
+  refuse_retries("checkpoint.store", checkpoint_given, [&](auto key, const auto& text) { findings.add(key, text); });
+  auto checkpoint_store = findings.take("checkpoint.store", std::move(checkpoint_given));
   if (store && checkpoint_store && url && checkpoint_url) {
     settings.one_store = checkpoint_store->empty() && url->same_store(*checkpoint_url);
     if (settings.one_store) checkpoint_store = store;
@@ -226,6 +238,7 @@ Settings examine(S3SourceOptions options, Findings& findings) {
   }
   auto receipt_url = options.receipt.url.empty() ? Result<StoreUrl>(StoreUrl()) : StoreUrl::parse(options.receipt.url);
   auto receipt_store = StoreOptions::parse(options.receipt.store);
+  refuse_retries("receipt.store", receipt_store, [&](auto key, const auto& text) { findings.add_beside(key, text); });
   if (!options.receipt.url.empty()) check_receipt(receipt_url, receipt_store, url, checkpoint_url, findings);
   auto filter = KeyFilter::make(options.include, options.exclude);
   if (!filter) findings.add("include and exclude", filter.error().message());
@@ -273,6 +286,7 @@ RetryPolicy retry_policy(const StoreOptions& store) {
     const std::string_view text = store.get("max_retries");
     std::from_chars(text.data(), text.data() + text.size(), policy.tries);
     ++policy.tries;  // the first try is none again
+    policy.tries_are_final = true;
   }
   if (store.has("retry_timeout")) {
     policy.patience = store.duration("retry_timeout").value_or(policy.patience);

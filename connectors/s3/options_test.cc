@@ -278,6 +278,29 @@ TEST(S3SourceOptions, StoreOptionsSayWhenToGiveUp) {
   EXPECT_EQ(settle(options)->retry.patience, std::chrono::seconds(5));
   options.store = {{"retry_timeout", "1m30s"}};
   EXPECT_EQ(settle(options)->retry.patience, std::chrono::seconds(90));
+  EXPECT_FALSE(settle(options)->retry.tries_are_final);
+  options.store = {{"max_retries", "0"}};
+  EXPECT_EQ(settle(options)->retry.tries, 1);
+  EXPECT_TRUE(settle(options)->retry.tries_are_final);
+}
+
+TEST(S3SourceOptions, StoresThatAreOnlyWrittenBesideTakeNoRetries) {
+  for (const std::string name : {"max_retries", "retry_timeout"}) {
+    const std::string value = name == "max_retries" ? "3" : "1m";
+    S3SourceOptions options;
+    options.url = "s3://b/in/";
+    options.checkpoint.url = "s3://c/ck.json";
+    options.checkpoint.store = {{"AWS_" + name, value}};
+    EXPECT_NE(settle(options).error().message().find("source.s3.checkpoint.store: " + name + " has no effect here"),
+              std::string::npos)
+        << settle(options).error().message();
+    options.checkpoint.store = {};
+    options.receipt.url = "s3://c/receipt.ndjson";
+    options.receipt.store = {{name, value}};
+    EXPECT_NE(settle(options).error().message().find("receipt.store: " + name + " has no effect here"),
+              std::string::npos)
+        << settle(options).error().message();
+  }
 }
 
 TEST(S3SourceOptions, TheDescriptionSaysEverythingForEachKey) {

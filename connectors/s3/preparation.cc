@@ -31,11 +31,15 @@ bool all_complete(const std::vector<Position>& positions, const Listing& listing
   return true;
 }
 
-Result<void> fits_lanes(std::uint64_t objects, std::uint64_t lanes) {
+Result<void> fits_lanes(std::uint64_t objects, std::uint64_t lanes, const std::string& url) {
   if ((objects + lanes - 1) / lanes <= kMaxObjectsPerLane) return {};
-  return fail(
-      Error::fatal(ErrorCode::limit, fmt::format("{} objects are more than {} for each of {} lanes: raise lanes",
-                                                 objects, kMaxObjectsPerLane, lanes)));
+  return fail(Error::fatal(
+      ErrorCode::limit,
+      fmt::format(
+          "{} has {} objects, which are more than {} for each of {} lanes: set lanes to {} or more, or read a part "
+          "with include or shard. The lanes of a checkpoint are fixed: a backfill that has begun with {} starts over "
+          "with --reset and an emptied output, or another checkpoint.url",
+          url, objects, kMaxObjectsPerLane, lanes, (objects + kMaxObjectsPerLane - 1) / kMaxObjectsPerLane, lanes)));
 }
 
 Preparation::Preparation(Parts parts)
@@ -201,7 +205,7 @@ Result<void> Preparation::look_over(const Listing& listing) {
     }
     parts_.log.warn(message);
   }
-  MILLRACE_TRY(fits_lanes(listing.size(), given.lanes));
+  MILLRACE_TRY(fits_lanes(listing.size(), given.lanes, url));
   if (const std::string siblings = sibling_prefixes(listing, parts_.settings->url.key); !siblings.empty()) {
     parts_.log.warn(
         "the prefix does not end in a slash, so it also takes what only begins like it; add the slash if the "
@@ -338,7 +342,8 @@ Result<void> Preparation::go_on_with_receipt(Prepared& prepared) {
     }
     const auto wait = tries.next(partial.error(), parts_.clock->now());
     if (!wait) return fail(std::move(partial).error().as(ErrorClass::fatal));
-    parts_.log.warn("the receipt so far could not be read; trying again", {{"error", partial.error().describe()}});
+    parts_.log.warn("the receipt so far could not be read; trying again",
+                    {{"in", tries.wait_text()}, {"error", partial.error().describe()}});
     if (parts_.stop->wait(*parts_.clock, *wait)) return fail(std::move(partial).error().as(ErrorClass::fatal));
   }
 }
@@ -372,7 +377,8 @@ Result<void> Preparation::claim(Prepared& prepared) {
     if (saved) return saved;
     const auto wait = tries.next(saved.error(), parts_.clock->now());
     if (!wait) return fail(std::move(saved).error().as(ErrorClass::fatal));
-    parts_.log.warn("the manifest could not be claimed; trying again", {{"error", saved.error().describe()}});
+    parts_.log.warn("the manifest could not be claimed; trying again",
+                    {{"in", tries.wait_text()}, {"error", saved.error().describe()}});
     if (parts_.stop->wait(*parts_.clock, *wait)) return saved;
   }
 }

@@ -107,7 +107,7 @@ class Preparation {
 };
 
 /// Fails (limit) when so many objects cannot be numbered within their lanes.
-[[nodiscard]] Result<void> fits_lanes(std::uint64_t objects, std::uint64_t lanes);
+[[nodiscard]] Result<void> fits_lanes(std::uint64_t objects, std::uint64_t lanes, const std::string& url);
 
 /// True when every object of every lane lies behind its position.
 [[nodiscard]] bool all_complete(const std::vector<Position>& positions, const Listing& listing);

@@ -58,6 +58,27 @@ Error unpinnable(const ListedObject& listed, const std::string& name, const ETag
       .with("store", error.describe());
 }
 
+/// Another size than the listing has, or none of the bytes that were asked for (416), where no pin has told before.
+Error another_size(const ListedObject& listed, const std::string& name, const Error& error, Taken taken,
+                   const std::optional<ETag>& now) {
+  const std::string is = now ? shown(now->value) : "not known";
+  if (now && !listed.etag.empty() && opaque_tag(now->value) == opaque_tag(listed.etag)) {
+    return Error::fatal(
+               ErrorCode::drift,
+               fmt::format(
+                   "object '{}' was listed with {} bytes and is read with another size, although its ETag is {} in "
+                   "both: the store's listing and its answers do not agree, or something between rewrites them. "
+                   "Run again; where that does not help, ask whoever runs the store",
+                   name, listed.size, is))
+        .with("store", error.describe());
+  }
+  return Error::fatal(ErrorCode::drift,
+                      fmt::format("object '{}' has another size than when it was listed with {} bytes: its ETag was {} "
+                                  "and is {} now; nothing of the new version was taken. {}",
+                                  name, listed.size, shown(listed.etag), is, after_overwrite(taken)))
+      .with("store", error.describe());
+}
+
 }  // namespace
 
 Error read_failure(const ListedObject& listed, const std::string& name, const ObjectRead& read, Error error,
@@ -78,6 +99,8 @@ Error read_failure(const ListedObject& listed, const std::string& name, const Ob
                                       name, printable(listed.etag), now ? shown(now->value) : "not known",
                                       after_overwrite(taken)))
           .with("store", error.describe());
+    case ErrorCode::drift:
+      return another_size(listed, name, error, taken, now);
     case ErrorCode::cancelled:
       return error;
     default: {

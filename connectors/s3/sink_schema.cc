@@ -105,7 +105,8 @@ void add_delivery(Schema<Options>& s) {
              "Before the second try; doubles up to 60s, with jitter. A longer Retry-After is honoured.",
              {.min = 0, .max = 86'400});
   s.optional("on_upload_failure", &Options::on_upload_failure,
-             "stall: keep trying, nothing is committed past it. fail: end the run after max_attempts.");
+             "stall: keep trying, nothing is committed past it. fail: end the run after max_attempts. drop: not yet, "
+             "refused.");
   s.optional("upload_concurrency", &Options::upload_concurrency, "Uploads at one time.", {.min = 1, .max = 64});
   s.optional("probe", &Options::probe,
              "Writes and removes a small object at the start, so that missing rights, and a store that ignores "

@@ -120,7 +120,9 @@ Schema<S3SourceOptions> source_schema() {
   s.optional(
       "compression", &Options::compression,
       "auto: by the object's extension (.gz .gzip .zst .zstd .bz2 .xz .lz4) or its Content-Encoding, checked against "
-      "its first bytes. The others hold for every object; none takes the stored bytes as they are." +
+      "its first bytes. The others hold for every object; none takes the stored bytes as they are. One layer is "
+      "undone: "
+      "an object that was compressed twice is refused, also where compression is set." +
           codecs_left_out());
   s.nested("checkpoint", &Options::checkpoint, checkpoint_schema(), "Where progress is kept.", true);
   s.optional("prefetch_bytes", &Options::prefetch_bytes,

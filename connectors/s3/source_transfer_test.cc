@@ -64,6 +64,37 @@ TEST_F(Reading, AChangedSizeIsDrift) {
   const auto ended = run.run();
   ASSERT_FALSE(ended);
   EXPECT_EQ(ended.error().code(), ErrorCode::drift);
+  const std::string etag = memory->list({.prefix = "in/a"})->objects[0].etag.value;
+  EXPECT_NE(
+      message_of(ended).find("'s3://b/in/a' was listed with 100 bytes and is read with another size, although its "
+                             "ETag is " +
+                             etag + " in both"),
+      std::string::npos)
+      << message_of(ended);
+}
+
+// Without a pin nothing but the size tells that another object lies there.
+TEST_F(Reading, AChangedSizeIsToldWithBothETagsAndTheWayOut) {
+  memory->set("in/a", "1\n2\n3\n");
+  const std::string before = memory->list({.prefix = "in/a"})->objects[0].etag.value;
+  BackfillRig run(memory);
+  // The store finds the new size before it looks at the condition.
+  run.store->add(
+      {.op = StoreOp::read,
+       .before = [&] { memory->set("in/a", "1\n"); },
+       .error = Error::fatal(ErrorCode::drift, "reading s3://b/in/a: the server answered 416 InvalidRange")});
+  const auto ended = run.run();
+  ASSERT_FALSE(ended);
+  EXPECT_EQ(ended.error().code(), ErrorCode::drift);
+  const std::string now = memory->list({.prefix = "in/a"})->objects[0].etag.value;
+  EXPECT_NE(
+      message_of(ended).find("object 's3://b/in/a' has another size than when it was listed with 6 bytes: its ETag "
+                             "was " +
+                             before + " and is " + now +
+                             " now; nothing of the new version was taken. No record of it was taken: run again, and "
+                             "the new version is read"),
+      std::string::npos)
+      << message_of(ended);
 }
 
 // --- G: transfers that break

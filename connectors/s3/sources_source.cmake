@@ -46,6 +46,7 @@ list(APPEND S3_SOURCES
   receipt_book.cc
   receipt_file.cc
   receipt_json.cc
+  retry_policy.cc
   retry_state.cc
   rights.cc
   rolling_hash.cc

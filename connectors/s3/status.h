@@ -46,6 +46,8 @@ struct ShardStatus {
 [[nodiscard]] std::string change_json(const ObjectChange& change);
 /// The last line of a drift report.
 [[nodiscard]] std::string change_total_json(const ListingDifference& difference, const std::string& manifest_url);
+/// In its place for a shard whose objects cannot be compared with anything.
+[[nodiscard]] std::string not_compared_json(std::string_view why, const std::string& manifest_url);
 /// One line for the end of a run: what is committed and how to go on.
 [[nodiscard]] std::string committed_summary(const Manifest& manifest, const std::string& manifest_url);
 

@@ -39,6 +39,11 @@ std::string change_total_json(const ListingDifference& difference, const std::st
   return Json{{"total", total}}.dump() + "\n";
 }
 
+std::string not_compared_json(std::string_view why, const std::string& manifest_url) {
+  const Json total{{"manifest", printable(manifest_url)}, {"not_compared", why}};
+  return Json{{"total", total}}.dump() + "\n";
+}
+
 namespace {
 
 Json aside_json(const QuarantinedObject& object) {

@@ -45,6 +45,13 @@ void compare(const ObjectReceipt& line, const ListedObject& now, Verification& r
   } else if (const std::string wrong = line.imbalance(); !wrong.empty()) {
     result.gap(wrong);
   }
+  for (const ReceiptPlace& place : line.places) {
+    if (place.dropped == 0) continue;
+    result.gap(
+        fmt::format("'{}': a batch of {} records, some of them of this object, was given up by {} "
+                    "(on_upload_failure: drop); what is counted as out may not be there",
+                    name, place.dropped, printable(place.sink)));
+  }
 }
 
 /// What the last line says against the sum of the others.

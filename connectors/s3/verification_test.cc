@@ -97,6 +97,16 @@ TEST_F(VerificationTest, ARecordThatIsMissingFromTheSums) {
                                          HasSubstr("12 records were framed, and 5 out + 3 filtered")));
 }
 
+// They were handed to the sink, so they count as out, and were given up there: the sums balance all the same.
+TEST_F(VerificationTest, ABatchThatWasGivenUp) {
+  lines["b"].places = {{.sink = "sink", .dropped = 7}, {.sink = "sink", .to = "s3://b/out/1"}};
+  lines["c"].places = {{.sink = "sink", .to = "s3://b/out/1"}};
+  const Verification result = verify();
+  EXPECT_FALSE(result.ok());
+  EXPECT_THAT(result.told, ElementsAre("'b': a batch of 7 records, some of them of this object, was given up by sink "
+                                       "(on_upload_failure: drop); what is counted as out may not be there"));
+}
+
 TEST_F(VerificationTest, AnObjectThatHasChangedOrIsGone) {
   listed["b"] = 11;
   EXPECT_THAT(verify().told, ElementsAre("'b' has changed since it was read: it was 10 bytes with ETag \"b\", and is "

@@ -142,6 +142,7 @@ const std::map<std::string, Setter, std::less<>>& setters() {
       {"header", set_header},
       {"ignore_range", flag_of(&ServerFault::ignore_range)},
       {"ignore_conditions", flag_of(&ServerFault::ignore_conditions)},
+      {"ignore_if_match", flag_of(&ServerFault::ignore_if_match)},
       {"no_etag", flag_of(&ServerFault::no_etag)},
       {"error_after_success", flag_of(&ServerFault::error_after_success)},
       {"shift_range", [](ServerFault& f, const std::string& t) { return set_number(f.shift_range, t); }},

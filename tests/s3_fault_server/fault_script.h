@@ -35,6 +35,7 @@ struct ServerFault {
   // What becomes of the real answer.
   bool ignore_range = false;       ///< 200 with everything
   bool ignore_conditions = false;  ///< as if no If-Match or If-None-Match had come
+  bool ignore_if_match = false;    ///< as if no If-Match had come
   bool no_etag = false;
   bool error_after_success = false;           ///< does the work, then answers with status and code all the same
   std::int64_t shift_range = 0;               ///< answers for a range that begins so much later, and says so

@@ -135,7 +135,8 @@ HttpAnswer serve_get(const LoggedRequest& request, ObjectTable& objects, const S
     return error_answer(403, "InvalidObjectState", "The operation is not valid for the object's storage class");
   }
   const auto& http = request.http;
-  if (!fault.ignore_conditions && http.has_header("if-match") && !matches(http.header("if-match"), *object)) {
+  if (!fault.ignore_conditions && !fault.ignore_if_match && http.has_header("if-match") &&
+      !matches(http.header("if-match"), *object)) {
     auto answer = error_answer(412, "PreconditionFailed", "At least one of the pre-conditions did not hold",
                                "<Condition>If-Match</Condition>");
     return answer;
@@ -188,7 +189,7 @@ HttpAnswer serve_put(const LoggedRequest& request, ObjectTable& objects, const S
   const auto outcome = objects.put(request.bucket, request.key, std::move(object), [&](const StoredObject* there) {
     if (fault.ignore_conditions) return true;
     if (http.header("if-none-match") == "*" && there != nullptr) return false;
-    if (!http.has_header("if-match")) return true;
+    if (fault.ignore_if_match || !http.has_header("if-match")) return true;
     missing = there == nullptr;
     return there != nullptr && matches(http.header("if-match"), *there);
   });

@@ -130,6 +130,16 @@ TEST_F(SourceOnServer, F05_AnObjectThatIsGoneStopsByName) {
   }
 }
 
+TEST_F(SourceOnServer, B07_AStoreThatIgnoresIfMatchAloneIsFoundOutAndToldOnce) {
+  put("in/a", "1\n2\n");
+  server->add_fault("op=PutObject times=every ignore_if_match");
+  run(fresh());
+  EXPECT_TRUE(result) << problem();
+  EXPECT_EQ(rig->log->count("does not do conditional writes"), 1U) << rig->log->all();
+  EXPECT_EQ(rig->log->count("(If-Match was ignored)"), 1U);
+  EXPECT_TRUE(stored().complete);
+}
+
 TEST_F(SourceOnServer, F12_OfTwoFirstRunsExactlyOneGoesOn) {
   put("in/a", "a\n");
   BackfillRig winner(store());
