@@ -39,9 +39,6 @@ of a manifest get no more than their tries, some ten seconds, so wrong keys are 
 Of the environment only these `AWS_*` variables are read, and `AWS_REGION`, `AWS_DEFAULT_REGION`, `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL` and `AWS_CA_BUNDLE`
 where the option is not given. `HTTPS_PROXY`, `http_proxy`, `ALL_PROXY`, `NO_PROXY` and other names without the prefix are not: a proxy is named by `proxy_url`.
 
-Of the environment only these `AWS_*` variables are read, and `AWS_REGION`, `AWS_DEFAULT_REGION`, `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL` and `AWS_CA_BUNDLE`
-where the option is not given. `HTTPS_PROXY`, `http_proxy`, `ALL_PROXY`, `NO_PROXY` and other names without the prefix are not: a proxy is named by `proxy_url`.
-
 ## Rights
 
 No more than these, for what is used (`millrace plan FILE` prints those of one file):

@@ -57,9 +57,15 @@ constexpr Row kRows[] = {
     {"timeout", "", Kind::duration, false, "Longest time of one request."},
     {"pool_idle_timeout", "", Kind::duration, false, "How long an idle connection is kept."},
     {"http1_only", "", Kind::flag, false, "Never HTTP/2, which is how it is: true, or left out."},
-    {"max_retries", "", Kind::count, false, "A source tries a read again at most this often."},
+    {"max_retries", "", Kind::count, false,
+     "A source tries a request again at most this often while nothing comes. Given, it is the end of every kind of "
+     "failure; left out, a store that throttles, cannot be reached or refuses keys that are renewed is given "
+     "retry_timeout as well."},
     {"retry_timeout", "", Kind::duration, false,
-     "How long a source goes on with a store that throttles or cannot be reached."},
+     "How long a source goes on with such a store once it has answered: not with the first page of a listing nor the "
+     "first read of a manifest, as a store that never answered is rather a wrong one. A Retry-After is obeyed as far "
+     "as "
+     "it is within this time, also where max_retries is given."},
     {"checksum_algorithm", "", Kind::checksum, false,
      "Checksum sent with uploads beside the signed hash of their body: none."},
     {"s3_express", "", Kind::flag, false,
