@@ -205,11 +205,14 @@ TEST_F(ManifestKeeperTest, ARetryKeepsAManifestThatIsComplete) {
   Manifest complete = stored();
   complete.complete = true;
   complete.quarantined = {{.lane = 0, .ordinal = 3, .key = "a"}, {.lane = 1, .ordinal = 0, .key = "b"}};
+  complete.positions = {at(0, watermark_of({4, 5}).value()).front(),
+                        at(1, watermark_of({0, kObjectComplete}).value()).front()};
   ASSERT_TRUE(file->save(complete, false));
   keeper = std::make_unique<ManifestKeeper>(*file, complete, clock, Random::system(), Logger(log, "s3"),
                                             [this](const Error& error) { lost.push_back(error.code()); });
   keeper->start();
-  RetryNews news{.left = {complete.quarantined[1]}, .positions = at(0, 5), .listing = {2, 3, 4}};
+  RetryNews news{.left = {complete.quarantined[1]}, .positions = complete.positions, .listing = {2, 3, 4}};
+  news.positions[0].etag = "anew";
   keeper->submit_retry(news);
   ASSERT_TRUE(keeper->flush());
   EXPECT_TRUE(stored().complete);
