@@ -128,13 +128,13 @@ PartialReceipt ReceiptBook::partial_of(std::uint64_t lane, Position at, const Co
 }
 
 std::vector<PartialReceipt> ReceiptBook::partial() const {
-  static const Open kNothing;
+  const Open nothing;
   std::vector<PartialReceipt> partial;
   for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
     const Lane& at = lanes_[lane];
-    const auto open_at = [&at](std::uint64_t ordinal) -> const Open& {
+    const auto open_at = [&](std::uint64_t ordinal) -> const Open& {
       const auto open = at.objects.find(ordinal);
-      return open == at.objects.end() ? kNothing : open->second;
+      return open == at.objects.end() ? nothing : open->second;
     };
     if (!at.next.is_retry()) {
       if (at.at.object_complete() || at.at.index == 0) continue;
