@@ -98,14 +98,8 @@ void run(Ratios& ratios) {
     const std::string size = mean == 200 ? "200 B lines" : "1 KiB lines";
     const std::string gzip = gzip_of(plain, 6);
     const std::string zstd = zstd_of(plain, 3);
-    ratios.compare("gzip decoded, " + size, {"igzip", igzip_pass(gzip)},
-                   {"decompressor", decompressor_pass(gzip, Codec::gzip)}, 0.95);
-    ratios.compare("gzip to frames, " + size, {"igzip", igzip_pass(gzip)},
-                   {"reader", reader_pass(gzip, Codec::gzip, lines)}, 0.90);
-    ratios.compare("zstd decoded, " + size, {"libzstd", libzstd_pass(zstd)},
-                   {"decompressor", decompressor_pass(zstd, Codec::zstd)}, 0.95);
-    ratios.compare("zstd to frames, " + size, {"libzstd", libzstd_pass(zstd)},
-                   {"reader", reader_pass(zstd, Codec::zstd, lines)}, 0.90);
+    compare_codec(ratios, Codec::gzip, size, gzip, lines, "igzip", igzip_pass(gzip));
+    compare_codec(ratios, Codec::zstd, size, zstd, lines, "libzstd", libzstd_pass(zstd));
   }
 }
 

@@ -77,4 +77,14 @@ inline Pass decompressor_pass(std::string_view bytes, Codec codec) {
   };
 }
 
+/// Both of our ways over `bytes`, which hold `lines`, against the codec library's own streaming of them.
+inline void compare_codec(Ratios& ratios, Codec codec, const std::string& lines_text, std::string_view bytes,
+                          std::uint64_t lines, const char* library_name, const Pass& library) {
+  const std::string name(to_string(codec));
+  ratios.compare(name + " decoded, " + lines_text, {library_name, library},
+                 {"decompressor", decompressor_pass(bytes, codec)}, 0.95);
+  ratios.compare(name + " to frames, " + lines_text, {library_name, library},
+                 {"reader", reader_pass(bytes, codec, lines)}, 0.90);
+}
+
 }  // namespace millrace::bench

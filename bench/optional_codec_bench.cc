@@ -122,19 +122,13 @@ void run(Ratios& ratios) {
   for (const std::size_t mean : {200, 1024}) {
     const std::string plain = ndjson_lines(8U << 20U, mean);
     const auto lines = static_cast<std::uint64_t>(std::count(plain.begin(), plain.end(), '\n'));
-    const std::string size = mean == 200 ? ", 200 B lines" : ", 1 KiB lines";
-    const auto compare = [&](const std::string& name, Codec codec, const std::string& bytes, const Pass& library) {
-      ratios.compare(name + " decoded" + size, {"library", library}, {"decompressor", decompressor_pass(bytes, codec)},
-                     0.95);
-      ratios.compare(name + " to frames" + size, {"library", library}, {"reader", reader_pass(bytes, codec, lines)},
-                     0.90);
-    };
+    const std::string size = mean == 200 ? "200 B lines" : "1 KiB lines";
     const std::string bz2 = bz2_of(plain);
-    compare("bz2", Codec::bz2, bz2, libbz2_pass(bz2));
+    compare_codec(ratios, Codec::bz2, size, bz2, lines, "libbz2", libbz2_pass(bz2));
     const std::string xz = xz_of(plain);
-    compare("xz", Codec::xz, xz, liblzma_pass(xz));
+    compare_codec(ratios, Codec::xz, size, xz, lines, "liblzma", liblzma_pass(xz));
     const std::string lz4 = lz4_of(plain);
-    compare("lz4", Codec::lz4, lz4, liblz4_pass(lz4));
+    compare_codec(ratios, Codec::lz4, size, lz4, lines, "liblz4", liblz4_pass(lz4));
   }
 }
 

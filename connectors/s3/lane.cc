@@ -288,6 +288,7 @@ void S3Lane::done_up_to(std::uint64_t last) {
 Error S3Lane::unreadable(Error error) const {
   Error there = located(std::move(error));
   if (there.code() != ErrorCode::truncated && there.code() != ErrorCode::corrupt) return there;
+  if (setup_.quarantine) return there;  // what is set aside has a way of its own to go on
   return std::move(there).with("to go on",
                                "put an undamaged copy in its place, or leave it out with exclude; where some of its "
                                "records are committed already, or with another exclude, start over with --reset and an "

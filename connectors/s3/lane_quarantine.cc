@@ -47,7 +47,8 @@ void S3Lane::note_fault(std::uint64_t ordinal, std::uint64_t records, const Erro
   const std::uint64_t kind = std::uint64_t{1} << static_cast<unsigned>(error.code());
   const bool told = (setup_.faults_told->fetch_or(kind, memory_order_relaxed) & kind) != 0;
   setup_.log.log(told ? LogLevel::debug : LogLevel::warn,
-                 "an object is set aside, as on_object_error: quarantine asks; the manifest names it",
+                 "an object is set aside, as on_object_error: quarantine asks; the manifest names it. Once it is "
+                 "mended, run again with --retry-quarantined",
                  {{"object", name}, {"records_before", fmt::format("{}", records)}, {"error", error.describe()}});
 }
 

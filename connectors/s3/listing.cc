@@ -39,6 +39,12 @@ ListedObject Listing::operator[](std::size_t index) const {
   return {key_of(entry), {entry.at + entry.key_size, entry.etag_size}, entry.size, entry.last_modified, entry.kind};
 }
 
+std::optional<std::size_t> Listing::find(std::string_view key) const {
+  const auto at = std::ranges::lower_bound(entries_, key, {}, key_of);
+  if (at == entries_.end() || key_of(*at) != key) return std::nullopt;
+  return static_cast<std::size_t>(at - entries_.begin());
+}
+
 char* ListingBuilder::take(std::size_t bytes) {
   if (block_size_ - block_used_ < bytes) {
     const std::size_t next = std::clamp(block_size_ * 2, kFirstBlock, kLargestBlock);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,6 +48,8 @@ class Listing {
  public:
   [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
   [[nodiscard]] ListedObject operator[](std::size_t index) const;
+  /// Where the object of this key stands; nothing when it is not listed.
+  [[nodiscard]] std::optional<std::size_t> find(std::string_view key) const;
   /// Stored bytes of all objects; saturates, as sizes come from outside.
   [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
   /// RollingHash over all objects.

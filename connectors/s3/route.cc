@@ -8,18 +8,9 @@ namespace millrace::s3_source {
 namespace {
 
 std::optional<Visit::Version> version_of(const Listing& now, std::string_view key) {
-  std::size_t low = 0;
-  std::size_t high = now.size();
-  while (low < high) {
-    const std::size_t middle = low + (high - low) / 2;
-    if (now[middle].key < key) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  if (low == now.size() || now[low].key != key) return std::nullopt;
-  const ListedObject object = now[low];
+  const auto place = now.find(key);
+  if (!place) return std::nullopt;
+  const ListedObject object = now[*place];
   return Visit::Version{std::string(object.etag), object.size, object.last_modified, object.kind};
 }
 

@@ -14,22 +14,6 @@
 namespace millrace::s3_source {
 namespace {
 
-/// Where the listing has `key`.
-std::optional<std::size_t> place_of(const Listing& listing, std::string_view key) {
-  std::size_t low = 0;
-  std::size_t high = listing.size();
-  while (low < high) {
-    const std::size_t middle = low + (high - low) / 2;
-    if (listing[middle].key < key) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  if (low == listing.size() || listing[low].key != key) return std::nullopt;
-  return low;
-}
-
 /// One line against the object as it is listed now.
 void compare(const ObjectReceipt& line, const ListedObject& now, Verification& result) {
   if (line.kind == ObjectReceipt::Kind::quarantined) return;  // a gap already, whatever stands there now
@@ -119,7 +103,7 @@ Verification verify_receipt(std::string_view receipt, const Listing& now) {
                       printable(object->key), object->quarantined, object->records));
       if (const std::string wrong = object->imbalance(); !wrong.empty()) result.gap(wrong);
     }
-    const auto place = place_of(now, object->key);
+    const auto place = now.find(object->key);
     if (!place) {
       if (object->kind == ObjectReceipt::Kind::quarantined) continue;
       result.gap(fmt::format("'{}' was read, and is gone", printable(object->key)));

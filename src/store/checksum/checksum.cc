@@ -83,11 +83,12 @@ std::uint64_t number_of(std::string_view value) {
 
 std::string checksum_of(ChecksumKind kind, std::string_view bytes) { return to_base64(value_of(kind, bytes)); }
 
-std::optional<std::string> checksum_of_parts(ChecksumKind kind, std::span<const PartChecksum> parts) {
+std::optional<std::string> checksum_of_parts(ChecksumKind kind, std::span<const PartResult> parts) {
+  if (kind == ChecksumKind::none) return std::nullopt;
   make_ready();
   std::string values;
   std::uint64_t whole = 0;
-  for (const PartChecksum& part : parts) {
+  for (const PartResult& part : parts) {
     const auto value = from_base64(part.checksum, value_size(kind));
     if (!value) return std::nullopt;
     values += *value;

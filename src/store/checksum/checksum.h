@@ -2,12 +2,12 @@
 // Checksums in the spelling of S3: base64 of the big-endian value. Pure functions; any thread.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
+#include "millrace/store/upload.h"
 #include "millrace/store/write_options.h"
 
 namespace millrace {
@@ -15,13 +15,9 @@ namespace millrace {
 /// Empty for `none`.
 [[nodiscard]] std::string checksum_of(ChecksumKind kind, std::string_view bytes);
 
-/// A part of an object that was written in parts, or its beginning.
-struct PartChecksum {
-  std::string_view checksum;  ///< as checksum_of gives it
-  std::uint64_t size = 0;     ///< bytes of the part
-};
 /// The checksum that S3 gives an object of these parts: of the whole object for crc64nvme; for the others a checksum of
-/// the parts' checksums with a dash and their number behind it. Nothing when one of them is none of this kind.
-[[nodiscard]] std::optional<std::string> checksum_of_parts(ChecksumKind kind, std::span<const PartChecksum> parts);
+/// the parts' checksums with a dash and their number behind it. Nothing when one of them is none of this kind, and for
+/// `none`.
+[[nodiscard]] std::optional<std::string> checksum_of_parts(ChecksumKind kind, std::span<const PartResult> parts);
 
 }  // namespace millrace

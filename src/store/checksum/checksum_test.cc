@@ -33,15 +33,16 @@ TEST(Checksum, OfParts) {
   for (const auto& c : cases) {
     EXPECT_EQ(checksum_of(c.kind, "1234"), c.first);
     EXPECT_EQ(checksum_of(c.kind, "56789"), c.second);
-    const PartChecksum parts[] = {{c.first, 4}, {c.second, 5}};
+    const PartResult parts[] = {{1, 4, {}, std::string(c.first)}, {2, 5, {}, std::string(c.second)}};
     EXPECT_EQ(checksum_of_parts(c.kind, parts), c.object) << to_string(c.kind);
   }
 }
 
 TEST(Checksum, OfPartsThatAreNone) {
   for (const std::string_view bad : {"", "m+Pgow=", "KfXb5+L/cdQ=", "m+Pg*w=="}) {
-    const PartChecksum parts[] = {{bad, 4}};
+    const PartResult parts[] = {{1, 4, {}, std::string(bad)}};
     EXPECT_EQ(checksum_of_parts(ChecksumKind::crc32, parts), std::nullopt) << bad;
+    EXPECT_EQ(checksum_of_parts(ChecksumKind::none, parts), std::nullopt) << bad;
   }
 }
 

@@ -128,13 +128,7 @@ Result<PutResult> FileStore::complete_upload(const UploadId& upload, std::span<c
   if (tag || tag.error().code() == ErrorCode::precondition_failed) MILLRACE_TRY(folders_.attend(files.folder));
   if (!tag) return fail(std::move(tag).error());
   remove_files(files);
-  PutResult done{*std::move(tag)};
-  if (upload.checksum != ChecksumKind::none) {
-    std::vector<PartChecksum> each;
-    for (const PartResult& part : parts) each.push_back({part.checksum, part.size});
-    done.checksum = checksum_of_parts(upload.checksum, each).value_or("");
-  }
-  return done;
+  return PutResult{*std::move(tag), checksum_of_parts(upload.checksum, parts).value_or("")};
 }
 
 Result<void> FileStore::abort_upload(const UploadId& upload) {

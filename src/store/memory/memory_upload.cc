@@ -16,14 +16,6 @@ std::unexpected<Error> invalid(std::string message) {
   return fail(Error::fatal(ErrorCode::invalid_request, std::move(message)));
 }
 
-/// What S3 says of the whole, from what it says of the parts.
-std::string checksum_of_all(ChecksumKind kind, std::span<const PartResult> parts) {
-  if (kind == ChecksumKind::none) return {};
-  std::vector<PartChecksum> each;
-  for (const PartResult& part : parts) each.push_back({part.checksum, part.size});
-  return checksum_of_parts(kind, each).value_or("");
-}
-
 }  // namespace
 
 Result<UploadId> MemoryStore::begin_upload(const UploadRequest& request) {
@@ -99,7 +91,7 @@ Result<PutResult> MemoryStore::complete_upload(const UploadId& upload, std::span
   const ChecksumKind checksum = found->second.asked.checksum;
   ETag etag = store(upload.key, std::move(bytes), std::move(found->second.asked));
   uploads_.erase(found);
-  return PutResult{std::move(etag), checksum_of_all(checksum, parts)};
+  return PutResult{std::move(etag), checksum_of_parts(checksum, parts).value_or("")};
 }
 
 Result<void> MemoryStore::abort_upload(const UploadId& upload) {

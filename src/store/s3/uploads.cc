@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "millrace/store/part_plan.h"
 #include "store/checksum/checksum.h"
@@ -47,12 +46,8 @@ Result<void> check_id(const UploadId& upload, std::string_view doing) {
 /// What the store says of the whole must be what follows from the parts.
 Result<void> check_whole(PutResult& done, ChecksumKind kind, std::span<const PartResult> parts,
                          std::string_view doing) {
-  if (kind == ChecksumKind::none) return {};
-  std::vector<PartChecksum> each;
-  each.reserve(parts.size());
-  for (const PartResult& part : parts) each.push_back({part.checksum, part.size});
-  auto ours = checksum_of_parts(kind, each);
-  if (!ours) return {};  // parts that came without one
+  auto ours = checksum_of_parts(kind, parts);
+  if (!ours) return {};  // none was asked for, or parts came without one
   // A store may tell the checksum of all bytes where S3 tells that of the parts' checksums: another thing.
   const bool of_parts = done.checksum.find('-') != std::string::npos;
   const bool comparable = !done.checksum.empty() && (of_parts || kind == ChecksumKind::crc64nvme);
