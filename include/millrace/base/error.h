@@ -108,10 +108,19 @@ class [[nodiscard]] Error {
   }
   /// Puts `text` in front of the message: "reading s3://b/k: <message>".
   Error&& prefixed(std::string_view text) &&;
+  /// The same error in other words.
+  Error&& with_message(std::string message) && {
+    message_ = std::move(message);
+    return std::move(*this);
+  }
   /// The same error with another class, for instance a retryable one whose attempts are used up.
   Error&& as(ErrorClass cls) && {
     class_ = cls;
     return std::move(*this);
+  }
+  Error&& as(ErrorClass cls, ErrorCode code) && {
+    code_ = code;
+    return std::move(*this).as(cls);
   }
 
   [[nodiscard]] bool is_retryable() const noexcept { return class_ == ErrorClass::retryable; }
