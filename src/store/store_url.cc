@@ -9,27 +9,23 @@
 #include <system_error>
 
 #include "millrace/base/printable.h"
+#include "store/shown_url.h"
 
 namespace millrace {
 namespace {
 
 constexpr std::string_view kKnown = "millrace reads and writes s3://bucket/prefix and file:///absolute/path";
 
-/// True when `rest` (an url behind its "://") begins like user:password@host. A password may hold '/' and '@'.
-bool has_user_information(std::string_view rest) {
-  const std::string_view authority = rest.substr(0, rest.find('/'));
-  return authority.find('@') != std::string_view::npos ||
-         (authority.find(':') != std::string_view::npos && rest.find('@') != std::string_view::npos);
+std::string scheme_of(std::string_view url) {
+  std::string scheme(url.substr(0, url.find("://")));
+  std::ranges::transform(scheme, scheme.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? char(c + 32) : c; });
+  return scheme;
 }
 
-/// The url for a message, without what may be a password.
+/// The url for a message.
 std::string shown(std::string_view url) {
-  const std::size_t scheme = url.find("://");
-  // A query may be a signature.
-  const std::size_t query = url.find('?');
-  if (url.starts_with("http") && query != std::string_view::npos) return shown(url.substr(0, query)) + "?***";
-  if (scheme == std::string_view::npos || !has_user_information(url.substr(scheme + 3))) return printable(url);
-  return printable(url.substr(0, scheme + 3)) + "***" + printable(url.substr(url.rfind('@')));
+  const std::string scheme = scheme_of(url);
+  return scheme == "s3" || scheme == "file" ? shown_key_url(url) : shown_url(url);
 }
 
 bool bucket_character(char c) {
@@ -135,11 +131,13 @@ std::string file_url_of(std::string_view text) {
 Result<StoreUrl> StoreUrl::parse(std::string_view url) {
   const std::size_t end = url.find("://");
   if (end == std::string_view::npos) {
+    if (has_user_information(url)) {
+      return fail(Error::config(fmt::format("'{}' is not a URL: {}", shown_key_url(url), kKnown)));
+    }
     return fail(Error::config(fmt::format("'{}' is not a URL: {}; the local path is written {}", printable(url), kKnown,
                                           printable(file_url_of(url)))));
   }
-  std::string scheme(url.substr(0, end));
-  std::ranges::transform(scheme, scheme.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? char(c + 32) : c; });
+  const std::string scheme = scheme_of(url);
   const std::string_view rest = url.substr(end + 3);
   if (scheme == "s3") return parse_s3(url, rest);
   if (scheme == "file") return parse_file(url, rest);

@@ -108,6 +108,13 @@ TEST(StoreUrl, CredentialsAreRefusedAndNotRepeated) {
   EXPECT_THAT(why_not("https://AKIA:s3cr3t@h/b/k"), Not(HasSubstr("s3cr3t")));
   EXPECT_THAT(why_not("https://b.s3.amazonaws.com/k?X-Amz-Signature=s3cr3t&x=1"), Not(HasSubstr("s3cr3t")));
   EXPECT_THAT(why_not("file://AKIA:s3cr3t@h/b/k"), Not(HasSubstr("s3cr3t")));
+  // A password with the characters that end other parts of a url.
+  for (const char* url : {"https://AKIA:s3cr3t?x@h/b/k", "https://AKIA:x?s3cr3t@h/b/k", "https://AKIA:s3cr3t#x@h/b/k",
+                          "https://AKIA:x@h/b/k?sig=s3cr3t", "https://h/b/k?sig=x@s3cr3t", "s3://AKIA:s3cr3t?x@b/k",
+                          "HTTPS://b.s3.amazonaws.com/k?X-Amz-Signature=s3cr3t", "s3a://AKIA:s3cr3t?x@b/k",
+                          "ftp://h/k?token=s3cr3t", "AKIA:s3cr3t@b/k", "https:/AKIA:s3cr3t@b/k"}) {
+    EXPECT_THAT(why_not(url), Not(HasSubstr("s3cr3t"))) << url;
+  }
 }
 
 }  // namespace

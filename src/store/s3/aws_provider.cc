@@ -11,8 +11,8 @@
 #include <string_view>
 #include <utility>
 
-#include "millrace/base/printable.h"
 #include "store/s3/aws_runtime.h"
+#include "store/shown_url.h"
 
 namespace millrace::s3 {
 
@@ -87,17 +87,6 @@ class AwsProvider final : public CredentialSource {
   const Error absent_;
 };
 
-/// Without what may be a secret: user information and query.
-std::string shown_uri(std::string_view uri) {
-  std::string shown(uri.substr(0, uri.find_first_of("?#")));
-  const std::size_t scheme = shown.find("://");
-  const std::size_t host = scheme == std::string::npos ? 0 : scheme + 3;
-  // A password may hold a slash, so the last one counts.
-  if (const std::size_t at = shown.rfind('@'); at != std::string::npos && at >= host)
-    shown.replace(host, at - host, "***");
-  return printable(shown, 200);
-}
-
 Handle container_by_options(const ContainerOptions& options, const Environment& environment) {
   std::string token_file = options.token_file;
   if (token_file.empty()) token_file = environment("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
@@ -149,10 +138,10 @@ std::shared_ptr<CredentialSource> make_container_source(ContainerOptions options
     ecs.tls_ctx = aws_network().tls;
     handle = owned(aws_credentials_provider_new_ecs_from_environment(aws_library(), &ecs));
   }
-  std::string name = fmt::format("{} at {}", kKind, shown_uri(uri));
+  std::string name = fmt::format("{} at {}", kKind, shown_url(uri));
   return std::make_shared<AwsProvider>(
       kKind, std::move(name), std::move(handle),
-      Error::fatal(ErrorCode::credentials, fmt::format("{} is no url that can be asked", shown_uri(uri))));
+      Error::fatal(ErrorCode::credentials, fmt::format("{} is no url that can be asked", shown_url(uri))));
 }
 
 std::shared_ptr<CredentialSource> make_instance_source(const InstanceOptions& options, const Environment& environment) {
@@ -167,7 +156,7 @@ std::shared_ptr<CredentialSource> make_instance_source(const InstanceOptions& op
   imds.imds_endpoint = cursor(options.metadata_endpoint);
   std::string endpoint = options.metadata_endpoint;
   if (endpoint.empty()) endpoint = environment("AWS_EC2_METADATA_SERVICE_ENDPOINT");
-  std::string name = endpoint.empty() ? kKind : fmt::format("{} at {}", kKind, shown_uri(endpoint));
+  std::string name = endpoint.empty() ? kKind : fmt::format("{} at {}", kKind, shown_url(endpoint));
   return std::make_shared<AwsProvider>(kKind, std::move(name),
                                        owned(aws_credentials_provider_new_imds(aws_library(), &imds)),
                                        Error::fatal(ErrorCode::credentials, "the metadata endpoint cannot be asked"));
