@@ -64,14 +64,14 @@ constexpr Row kRows[] = {
     {"retry_timeout", "", Kind::duration, false,
      "How long a source goes on with such a store once it has answered: not with the first page of a listing nor the "
      "first read of a manifest, as a store that never answered is rather a wrong one. A Retry-After is obeyed as far "
-     "as "
-     "it is within this time, also where max_retries is given."},
+     "as it is within this time, also where max_retries is given."},
     {"checksum_algorithm", "", Kind::checksum, false,
      "Checksum sent with uploads beside the signed hash of their body: none."},
     {"s3_express", "", Kind::flag, false,
      "The bucket is a directory bucket (S3 Express One Zone): not yet, so false, or left out."},
     {"disable_tagging", "", Kind::flag, false,
-     "Object tags are never sent, here as anywhere: taken from configurations of other programs, without effect."},
+     "Without effect: an object has the tags that a sink is told to give it, and none else. Taken from configurations "
+     "of other programs."},
 };
 
 /// Of options that are no flags; the tests of those who use them hold them to what they do.
@@ -220,8 +220,8 @@ void check_credentials(const Values& values, std::vector<std::string>& problems)
   };
   if (value_of(values, "skip_signature") == "true") {
     refuse_beside("skip_signature", "what is not signed needs no keys",
-                  {"access_key_id", "profile", "role_arn", "container_credentials_relative_uri",
-                   "container_credentials_full_uri"});
+                  {"access_key_id", "profile", "role_arn", "imdsv1_fallback", "metadata_endpoint",
+                   "container_credentials_relative_uri", "container_credentials_full_uri"});
   }
   if (has("access_key_id")) {
     refuse_beside("access_key_id", "with keys nobody else is asked for some",

@@ -98,7 +98,10 @@ TEST(StoreOptions, KeysComeFromOnePlace) {
     EXPECT_EQ(why_not(both),
               "store." + name + " and store.access_key_id: with keys nobody else is asked for some; keep one");
   }
-  for (const auto& [name, value] : Raw{{"profile", "p"}, {"container_credentials_full_uri", "http://127.0.0.1/f"}}) {
+  for (const auto& [name, value] : Raw{{"profile", "p"},
+                                       {"imdsv1_fallback", "true"},
+                                       {"metadata_endpoint", "http://127.0.0.1"},
+                                       {"container_credentials_full_uri", "http://127.0.0.1/f"}}) {
     EXPECT_EQ(why_not({{"skip_signature", "true"}, {name, value}}),
               "store." + name + " and store.skip_signature: what is not signed needs no keys; keep one");
     EXPECT_EQ(why_not({{"skip_signature", "false"}, {name, value}}), "accepted");
