@@ -134,7 +134,8 @@ class ObjectStore {
   /// Reads a whole object of at most `limit` bytes. Blocks. not_found when there is none.
   [[nodiscard]] virtual Result<WholeObject> get(std::string_view key, std::size_t limit,
                                                 std::optional<Duration> timeout = {}) = 0;
-  /// Success means durable. One request. A setting that the store knows nothing of is not_supported. Blocks.
+  /// Success means durable. One request. A setting that the store knows nothing of is not_supported; corrupt, of a
+  /// conditional put: the object is there, and its bytes are not those that were sent. Blocks.
   [[nodiscard]] virtual Result<PutResult> put(const PutRequest& request) = 0;
   /// not_found when there is none. Blocks.
   [[nodiscard]] virtual Result<HeadResult> head(std::string_view key) = 0;
@@ -145,7 +146,8 @@ class ObjectStore {
   // not_found of the middle three: there is no such upload, because it was completed or aborted, by us or by a rule of
   // the bucket. Whoever has lost the answer of a completion looks for the object then (head), and else begins again.
 
-  /// not_supported where a store has no uploads, or knows nothing of a setting.
+  /// not_supported where a store has no uploads, or knows nothing of a setting. A lost answer may leave an upload that
+  /// only list_uploads() finds.
   [[nodiscard]] virtual Result<UploadId> begin_upload(const UploadRequest& request);
   /// `number` is 1 to kMostParts; one that is there already is replaced. `body` stays valid during the call. Several
   /// parts of an upload may be on their way at once.
@@ -153,11 +155,14 @@ class ObjectStore {
                                                     std::optional<Duration> timeout = {});
   /// Makes the object of these parts, in ascending order; others that were put are dropped. Success means durable.
   /// `condition` is none or if_absent. precondition_failed leaves the upload as it was. invalid_request: a part is
-  /// missing, is another now, or is too small, and the upload will never do.
+  /// missing, is another now, is too small, or lacks the checksum that the upload was begun with, and the upload will
+  /// never do. corrupt: the object is there, and its bytes are not those that were sent.
   [[nodiscard]] virtual Result<PutResult> complete_upload(const UploadId& upload, std::span<const PartResult> parts,
                                                           PutCondition condition = PutCondition::none,
                                                           std::optional<Duration> timeout = {});
-  /// Drops the upload with its parts; one that is not there is no error.
+  /// Drops the upload with its parts; one that is not there is no error. A part on its way meanwhile fails with
+  /// not_found, or is stored all the same and stays: whoever wants none to stay waits for his parts first, or aborts
+  /// once more behind them.
   [[nodiscard]] virtual Result<void> abort_upload(const UploadId& upload);
   /// One page of what was begun and has not ended, by anybody, in the order of the keys.
   [[nodiscard]] virtual Result<UploadPage> list_uploads(const ListUploadsRequest& request);

@@ -15,7 +15,6 @@ inline constexpr std::uint64_t kLeastPartBytes = 5ULL << 20U;   ///< of every pa
 inline constexpr std::uint64_t kMostPartBytes = 5ULL << 30U;    ///< 5 GiB
 inline constexpr int kMostParts = 10'000;                       ///< part numbers go from 1 to this
 inline constexpr std::uint64_t kMostObjectBytes = 5ULL << 40U;  ///< 5 TiB
-inline constexpr std::uint64_t kMostPutBytes = kMostPartBytes;  ///< of an object in one request
 
 /// Those of a store that has others.
 struct UploadLimits {

@@ -26,7 +26,8 @@ struct UploadRequest {
   ChecksumKind checksum = ChecksumKind::none;  ///< of each part: sent along, and compared with what the store says
 };
 
-/// An upload that has begun. All that is needed to go on with it or to end it, also in another process.
+/// An upload that has begun. All that is needed to go on with it or to end it: also from another process, where the
+/// store keeps an upload that long (a file store counts the uploads of an ended process as leftovers).
 struct UploadId {
   std::string key{};
   std::string id{};                            ///< the store's own, opaque

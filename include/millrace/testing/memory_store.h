@@ -135,6 +135,8 @@ class MemoryStore final : public ObjectStore {
   using Uploads = std::map<std::string, Upload, std::less<>>;
   /// Logs the request and finds its upload.
   Result<Uploads::iterator> find_upload(const UploadId& upload, StoreRequest request) MILLRACE_REQUIRES(mutex_);
+  /// For messages: the store and the key, up to the colon behind them.
+  [[nodiscard]] std::string name_of(std::string_view key) const;
   [[nodiscard]] Result<std::string> join(const Upload& upload, std::span<const PartResult> parts) const;
   /// precondition_failed unless the condition holds against what is there, if anything.
   [[nodiscard]] Result<void> check_condition(std::string_view key, PutCondition condition, const ETag& etag,
@@ -152,6 +154,7 @@ class MemoryStore final : public ObjectStore {
   std::map<std::string, Object, std::less<>> objects_ MILLRACE_GUARDED_BY(mutex_);
   Uploads uploads_ MILLRACE_GUARDED_BY(mutex_);
   std::uint64_t begun_uploads_ MILLRACE_GUARDED_BY(mutex_) = 0;
+  std::uint64_t parts_put_ MILLRACE_GUARDED_BY(mutex_) = 0;
   std::vector<StoreRequest> requests_ MILLRACE_GUARDED_BY(mutex_);
   bool cancelled_ MILLRACE_GUARDED_BY(mutex_) = false;
 };

@@ -70,6 +70,8 @@ std::optional<std::string> from_base64(std::string_view text, std::size_t size) 
       EVP_DecodeBlock(reinterpret_cast<unsigned char*>(value.data()), data_of(text), static_cast<int>(text.size()));
   if (decoded < 0) return std::nullopt;
   value.resize(size);  // OpenSSL counts the padding as bytes
+  // It also takes blanks, and bytes where padding belongs.
+  if (to_base64(value) != text) return std::nullopt;
   return value;
 }
 

@@ -39,7 +39,9 @@ TEST(Checksum, OfParts) {
 }
 
 TEST(Checksum, OfPartsThatAreNone) {
-  for (const std::string_view bad : {"", "m+Pgow=", "KfXb5+L/cdQ=", "m+Pg*w=="}) {
+  // Too short, too long by characters and by bytes, no base64, bits beyond the last byte, a blank in front.
+  for (const std::string_view bad :
+       {"", "m+Pgow=", "KfXb5+L/cdQ=", "m+PgowAA", "m+PgowA=", "m+Pg*w==", "m+Pgox==", " m+Pgow="}) {
     const PartResult parts[] = {{1, 4, {}, std::string(bad)}};
     EXPECT_EQ(checksum_of_parts(ChecksumKind::crc32, parts), std::nullopt) << bad;
     EXPECT_EQ(checksum_of_parts(ChecksumKind::none, parts), std::nullopt) << bad;

@@ -8,6 +8,7 @@
 #include "millrace/base/printable.h"
 #include "millrace/testing/memory_store.h"
 #include "store/checksum/checksum.h"
+#include "store/upload_rules.h"
 
 namespace millrace::testing {
 namespace {
@@ -37,8 +38,8 @@ Result<MemoryStore::Uploads::iterator> MemoryStore::find_upload(const UploadId& 
   requests_.push_back(std::move(request));
   const auto found = uploads_.find(upload.id);
   if (found != uploads_.end() && found->second.key == upload.key) return found;
-  return fail(Error::fatal(ErrorCode::not_found, fmt::format("{}/{}: there is no such upload: {}", options_.name,
-                                                             printable_key(upload.key), printable(upload.id))));
+  return fail(Error::fatal(ErrorCode::not_found,
+                           fmt::format("{}there is no such upload: {}", name_of(upload.key), printable(upload.id))));
 }
 
 Result<PartResult> MemoryStore::put_part(const UploadId& upload, int number, std::string_view body,
@@ -47,30 +48,32 @@ Result<PartResult> MemoryStore::put_part(const UploadId& upload, int number, std
   MILLRACE_ASSIGN(
       const auto found,
       find_upload(upload, {.op = StoreOp::put_part, .key = upload.key, .size = body.size(), .part = number}));
-  if (number < 1 || number > options_.most_parts) {
-    return fail(Error::fatal(ErrorCode::limit, fmt::format("{}/{}: part {} is not one of 1 to {}", options_.name,
-                                                           printable_key(upload.key), number, options_.most_parts)));
+  if (auto one = check_part_number(number, options_.most_parts); !one) {
+    return fail(std::move(one).error().prefixed(name_of(upload.key)));
   }
   // A part that is put again is another one, also where objects have no tags.
   Part part{std::string(body), tag_of(body), checksum_of(found->second.asked.checksum, body)};
-  if (part.etag.empty()) part.etag.value = fmt::format("\"{:x}\"", requests_.size());
+  ++parts_put_;
+  if (part.etag.empty()) part.etag.value = fmt::format("\"{:x}\"", parts_put_);
   PartResult result{number, body.size(), part.etag, part.checksum};
   found->second.parts.insert_or_assign(number, std::move(part));
   return result;
 }
 
+std::string MemoryStore::name_of(std::string_view key) const {
+  return fmt::format("{}/{}: ", options_.name, printable_key(key));
+}
+
 Result<std::string> MemoryStore::join(const Upload& upload, std::span<const PartResult> parts) const {
-  const std::string name = fmt::format("{}/{}", options_.name, printable_key(upload.key));
-  if (parts.empty()) return invalid(name + ": an upload is completed with one part at least");
+  const std::string name = name_of(upload.key);
   std::string bytes;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const int number = parts[i].number;
-    if (i > 0 && number <= parts[i - 1].number) return invalid(name + ": the parts are not in ascending order");
     const auto part = upload.parts.find(number);
-    if (part == upload.parts.end()) return invalid(fmt::format("{}: part {} is missing", name, number));
-    if (part->second.etag != parts[i].etag) return invalid(fmt::format("{}: part {} is another now", name, number));
+    if (part == upload.parts.end()) return invalid(fmt::format("{}part {} is missing", name, number));
+    if (part->second.etag != parts[i].etag) return invalid(fmt::format("{}part {} is another now", name, number));
     if (i + 1 < parts.size() && part->second.bytes.size() < options_.least_part_bytes) {
-      return invalid(fmt::format("{}: part {} has less than {} bytes", name, number, options_.least_part_bytes));
+      return invalid(fmt::format("{}part {} has less than {} bytes", name, number, options_.least_part_bytes));
     }
     bytes += part->second.bytes;
   }
@@ -84,11 +87,13 @@ Result<PutResult> MemoryStore::complete_upload(const UploadId& upload, std::span
                                                          .key = upload.key,
                                                          .condition = condition,
                                                          .part = static_cast<int>(parts.size())}));
-  if (condition == PutCondition::if_match) return invalid(options_.name + ": a completion replaces no exact version");
+  const ChecksumKind checksum = found->second.asked.checksum;
+  if (auto sound = check_completion(checksum, parts, condition); !sound) {
+    return fail(std::move(sound).error().prefixed(name_of(upload.key)));
+  }
   MILLRACE_ASSIGN(std::string bytes, join(found->second, parts));
   const auto there = objects_.find(upload.key);
   MILLRACE_TRY(check_condition(upload.key, condition, {}, there == objects_.end() ? nullptr : &there->second.etag));
-  const ChecksumKind checksum = found->second.asked.checksum;
   ETag etag = store(upload.key, std::move(bytes), std::move(found->second.asked));
   uploads_.erase(found);
   return PutResult{std::move(etag), checksum_of_parts(checksum, parts).value_or("")};
