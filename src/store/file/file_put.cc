@@ -92,7 +92,7 @@ Result<void> place(const std::string& temporary, const std::string& path, const 
 
 Result<ETag> fill(const Descriptor& file, const FilePut& put, const std::string& temporary) {
   MILLRACE_TRY(write_all(file.get(), put.body, temporary));
-  for (const FilePart& part : put.parts) MILLRACE_TRY(append_part(file.get(), part, temporary));
+  for (const FilePart& part : put.parts) MILLRACE_TRY(append_part(file.get(), part, temporary, put.cancelled));
   MILLRACE_TRY(stamp(file.get(), put.modified_ns, temporary));
   if (::fsync(file.get()) != 0) return fail(file_error(errno, temporary, "be made durable"));
   return tag_of_open(file.get(), temporary);

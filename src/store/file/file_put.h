@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "millrace/base/result.h"
+#include "millrace/base/sync.h"
 #include "millrace/base/time.h"
 #include "millrace/store/object_store.h"
 #include "store/file/file_write.h"
@@ -19,9 +20,10 @@ struct FilePut {
   std::string_view body;
   PutCondition condition = PutCondition::none;
   ETag etag;
-  std::string temporary;          ///< a name of its own for this put, without folder
-  std::int64_t modified_ns;       ///< the file's time
-  std::vector<FilePart> parts{};  ///< behind the body
+  std::string temporary;                    ///< a name of its own for this put, without folder
+  std::int64_t modified_ns;                 ///< the file's time
+  std::vector<FilePart> parts{};            ///< behind the body
+  const Atomic<bool>* cancelled = nullptr;  ///< if given, true ends the copying of parts
 };
 
 /// Makes the folders that are missing. Success: the file and its name are on the disk.

@@ -122,5 +122,38 @@ TEST_F(FileSyncTest, INV1_AFolderAboveThatCannotBeSyncedIsNoSuccess) {
   EXPECT_TRUE(store_->put({.key = "in/a", .body = "x"}));
 }
 
+// Nobody has the id of an upload that was not begun: what it leaves would lie until the process ends.
+TEST_F(FileSyncTest, ABeginThatFailsLeavesNothing) {
+  std::filesystem::create_directories(root_ + "/in");
+  g_failing = root_;
+  EXPECT_FALSE(store_->begin_upload({.key = "in/a"}));
+  EXPECT_TRUE(std::filesystem::is_empty(root_ + "/in"));
+}
+
+// The bytes before the name, the name before the answer, and the parts go last.
+TEST_F(FileSyncTest, INV1_ACompletionIsDurableBeforeItIsSaid) {
+  const UploadId upload = store_->begin_upload({.key = "out/a"}).value();
+  const PartResult parts[] = {store_->put_part(upload, 1, "one").value(), store_->put_part(upload, 2, "two").value()};
+  g_synced.clear();
+  ASSERT_TRUE(store_->complete_upload(upload, parts));
+  ASSERT_EQ(g_synced.size(), 2U) << "the file under its temporary name, and its folder";
+  EXPECT_TRUE(g_synced[0].starts_with(root_ + "/out/.millrace-put-")) << g_synced[0];
+  EXPECT_EQ(g_synced[1], root_ + "/out");
+}
+
+TEST_F(FileSyncTest, INV1_ACompletionThatCannotBeMadeDurableIsNoSuccessAndKeepsItsParts) {
+  const UploadId upload = store_->begin_upload({.key = "out/a"}).value();
+  const PartResult parts[] = {store_->put_part(upload, 1, "one").value()};
+  g_failing = root_ + "/out";
+  const auto failed = store_->complete_upload(upload, parts, PutCondition::if_absent);
+  ASSERT_FALSE(failed);
+  EXPECT_TRUE(failed.error().is_retryable()) << failed.error().message();
+  // The object has its name already: the next try says so, and not before it has synced it.
+  g_synced.clear();
+  EXPECT_EQ(store_->complete_upload(upload, parts, PutCondition::if_absent).error().code(),
+            ErrorCode::precondition_failed);
+  EXPECT_THAT(g_synced, AllOf(Contains(root_ + "/out"), Contains(root_ + "/out/a")));
+}
+
 }  // namespace
 }  // namespace millrace

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Goal: an upload of the file store leaves an object or nothing, and no parts. Method: what lies in the folder.
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <set>
 
+#include "store/file/file_path.h"
+#include "store/file/file_put.h"
 #include "store/file/file_store.h"
 
 namespace millrace {
@@ -83,15 +86,78 @@ TEST_F(FileUploadTest, AnIdThatIsNoneOfOursEndsNothing) {
 TEST_F(FileUploadTest, WhatADeadProcessLeftIsRemovedByTheNextUpload) {
   const UploadId upload = store_->begin_upload({.key = "out/a"}).value();
   ASSERT_TRUE(store_->abort_upload(upload));
-  // As if made by a process that is gone: the pid stands between the last two dashes.
+  // As if made by a process that is gone: when it began stands between the last two dashes.
   std::string left = upload.id;
   const auto random = left.rfind('-');
-  const auto pid = left.rfind('-', random - 1);
-  left.replace(pid + 1, random - pid - 1, "7fffffff");
+  const auto start = left.rfind('-', random - 1);
+  left.replace(start + 1, random - start - 1, "1");
   for (const char* tail : {".upload", ".1", ".2"}) std::ofstream(root_ + "/out/" + left + tail) << "x";
   const auto next = make_file_store({.root = root_}, {});
   const UploadId fresh = next->begin_upload({.key = "out/b"}).value();
   EXPECT_THAT(names(), ElementsAre(fresh.id + ".upload"));
+}
+
+TEST_F(FileUploadTest, WhatAnAbortCannotRemoveIsAnError) {
+  const UploadId upload = store_->begin_upload({.key = "out/a"}).value();
+  ASSERT_TRUE(store_->put_part(upload, 1, "x"));
+  // No file: unlink() refuses it, also to root.
+  std::filesystem::create_directory(root_ + "/out/" + upload.id + ".2");
+  EXPECT_FALSE(store_->abort_upload(upload));
+  std::filesystem::remove(root_ + "/out/" + upload.id + ".2");
+  EXPECT_TRUE(store_->abort_upload(upload));
+  EXPECT_THAT(names(), IsEmpty()) << "the second one removes what the first has not come to";
+}
+
+TEST_F(FileUploadTest, AbortTakesWhatCameBehindAnEarlierOne) {
+  const UploadId upload = store_->begin_upload({.key = "out/a"}).value();
+  ASSERT_TRUE(store_->abort_upload(upload));
+  std::ofstream(root_ + "/out/" + upload.id + ".1") << "late";
+  ASSERT_TRUE(store_->abort_upload(upload));
+  EXPECT_THAT(names(), IsEmpty());
+}
+
+TEST_F(FileUploadTest, ACompletionIsCutShort) {
+  std::filesystem::create_directory(root_ + "/out");
+  std::ofstream(root_ + "/out/part") << "bytes";
+  struct stat status{};
+  ASSERT_EQ(::stat((root_ + "/out/part").c_str(), &status), 0);
+  const std::string path = root_ + "/out/a";
+  const Atomic<bool> cancelled{true};
+  FilePut put{path, "", PutCondition::none, {}, ".millrace-put-x", 0, {{root_ + "/out/part", tag_of(status)}}};
+  put.cancelled = &cancelled;
+  EXPECT_EQ(put_file(put).error().code(), ErrorCode::cancelled);
+  EXPECT_THAT(names(), ElementsAre("part"));
+}
+
+TEST_F(FileUploadTest, APartWithoutTheChecksumOfItsUploadIsRefused) {
+  const UploadId upload = store_->begin_upload({.key = "out/a", .checksum = ChecksumKind::crc32c}).value();
+  PartResult parts[] = {store_->put_part(upload, 1, "123456789").value()};
+  parts[0].checksum.clear();
+  EXPECT_EQ(store_->complete_upload(upload, parts).error().code(), ErrorCode::invalid_request);
+  parts[0].checksum = "4waSgw==";  // the check value of CRC-32C
+  EXPECT_TRUE(store_->complete_upload(upload, parts));
+}
+
+// A list that leaves one out would leave it lying.
+TEST_F(FileUploadTest, TheListGoesThroughLinksAndFailsWhereItCannotLook) {
+  const std::string elsewhere = root_ + "-elsewhere";
+  std::filesystem::create_directory(elsewhere);
+  std::filesystem::create_directory_symlink(elsewhere, root_ + "/linked");
+  std::filesystem::create_directory_symlink(root_, root_ + "/loop");
+  std::filesystem::create_symlink(root_ + "/nowhere", root_ + "/dangling");
+  const UploadId linked = store_->begin_upload({.key = "linked/a"}).value();
+  const UploadId plain = store_->begin_upload({.key = "out/deep/b"}).value();
+  const auto page = store_->list_uploads({});
+  ASSERT_TRUE(page) << page.error().message();
+  ASSERT_EQ(page->uploads.size(), 2U);
+  EXPECT_EQ(page->uploads[0].upload, linked);
+  EXPECT_EQ(page->uploads[1].upload, plain);
+  EXPECT_THAT(store_->list_uploads({.prefix = "out/d"})->uploads, SizeIs(1));
+  EXPECT_THAT(store_->list_uploads({.prefix = "../"})->uploads, IsEmpty());
+  EXPECT_THAT(store_->list_uploads({.prefix = "none/"})->uploads, IsEmpty());
+  std::filesystem::create_symlink("ring", root_ + "/out/ring");  // cannot be looked at, not even by root
+  EXPECT_FALSE(store_->list_uploads({.prefix = "out/"}));
+  std::filesystem::remove_all(elsewhere);
 }
 
 TEST_F(FileUploadTest, SettingsOfAnObjectStoreAreRefusedByName) {

@@ -18,6 +18,8 @@
 namespace millrace {
 namespace {
 
+constexpr std::size_t kSlice = 1U << 20U;  // of a part, between two looks at cancel
+
 /// Makes `folder` (with its slash) and what is missing above it, each durable in the folder above.
 Result<void> make_folder(const std::string& folder) {
   const std::string above(folder_of(std::string_view(folder).substr(0, folder.size() - 1)));
@@ -64,7 +66,7 @@ Result<void> write_all(int file, std::string_view body, std::string_view path) {
   return {};
 }
 
-Result<void> append_part(int file, const FilePart& part, std::string_view path) {
+Result<void> append_part(int file, const FilePart& part, std::string_view path, const Atomic<bool>* cancelled) {
   const Descriptor source(::open(part.path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!source.valid() && errno != ENOENT) return fail(file_error(errno, part.path, "be opened"));
   const auto refuse = [&](std::string_view why) {
@@ -72,10 +74,15 @@ Result<void> append_part(int file, const FilePart& part, std::string_view path) 
         Error::fatal(ErrorCode::invalid_request, fmt::format("{}: this part {}", printable_key(part.path), why)));
   };
   if (!source.valid()) return refuse("is missing");
-  MILLRACE_ASSIGN(const ETag tag, tag_of_open(source.get(), part.path));
-  if (tag != part.etag) return refuse("is another now");
-  std::vector<char> buffer(std::clamp<std::size_t>(part.size, 1, 1U << 20U));
+  struct stat status{};
+  if (::fstat(source.get(), &status) != 0) return fail(file_error(errno, part.path, "be looked at"));
+  if (tag_of(status) != part.etag) return refuse("is another now");
+  std::vector<char> buffer(std::clamp<std::size_t>(static_cast<std::size_t>(status.st_size), 1, kSlice));
   while (true) {
+    if (cancelled != nullptr && cancelled->load(memory_order_relaxed)) {
+      return fail(
+          Error::fatal(ErrorCode::cancelled, fmt::format("{}: cancelled: the run is ending", printable_key(path))));
+    }
     const ssize_t got = ::read(source.get(), buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return fail(file_error(errno, part.path, "be read"));

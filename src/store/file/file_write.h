@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "millrace/base/result.h"
+#include "millrace/base/sync.h"
 #include "millrace/store/object_store.h"
 #include "store/file/descriptor.h"
 
@@ -22,11 +23,11 @@ namespace millrace {
 /// A part of an object that lies in a file of its own.
 struct FilePart {
   std::string path;
-  ETag etag;               ///< what it must be
-  std::uint64_t size = 0;  ///< about so many bytes
+  ETag etag;  ///< what it must be
 };
-/// invalid_request when the part is missing or another.
-[[nodiscard]] Result<void> append_part(int file, const FilePart& part, std::string_view path);
+/// invalid_request when the part is missing or another; cancelled, within a slice of it, when `cancelled` says so.
+[[nodiscard]] Result<void> append_part(int file, const FilePart& part, std::string_view path,
+                                       const Atomic<bool>* cancelled);
 
 /// Sets the file's time: finer than the kernel's own stamps, so that ETags differ.
 [[nodiscard]] Result<void> stamp(int file, std::int64_t modified_ns, std::string_view path);

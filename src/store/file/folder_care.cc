@@ -6,8 +6,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <functional>
+#include <map>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -45,18 +49,24 @@ Result<void> sync_above(std::string folder) {
 std::vector<std::string> abandoned_in(const std::string& path) {
   std::vector<std::string> names;
   const std::unique_ptr<DIR, CloseFolder> folder(::opendir(path.c_str()));
-  if (folder == nullptr) return names;  // writable, not readable: nobody can look
-  const std::int64_t now = Clock::real().unix_micros() / 1'000'000;
+  if (folder == nullptr) return names;                           // writable, not readable: nobody can look
+  std::map<std::string, std::int64_t, std::less<>> last_change;  // of anything with the id
   while (const dirent* entry = ::readdir(folder.get())) {  // NOLINT(concurrency-mt-unsafe): a stream of this thread
     const std::string_view name(static_cast<const char*>(entry->d_name));
     if (!TemporaryName::is_one(name)) continue;
     struct stat status{};
     if (::fstatat(::dirfd(folder.get()), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
+    if (!S_ISREG(status.st_mode)) continue;
     // The time of the last change is the kernel's; the file's own time is the put's to set.
-    if (S_ISREG(status.st_mode) && TemporaryName::is_abandoned(name, now - status.st_ctim.tv_sec)) {
-      names.emplace_back(name);
-    }
+    const std::int64_t change = status.st_ctim.tv_sec;
+    const auto [at, first] = last_change.emplace(TemporaryName::id_of(name), change);
+    if (!first) at->second = std::max(at->second, change);
+    names.emplace_back(name);
   }
+  const std::int64_t now = Clock::real().unix_micros() / 1'000'000;
+  std::erase_if(names, [&](const std::string& name) {
+    return !TemporaryName::is_abandoned(name, now - last_change.find(TemporaryName::id_of(name))->second);
+  });
   return names;
 }
 

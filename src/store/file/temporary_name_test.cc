@@ -43,6 +43,37 @@ TEST(TemporaryName, WhoseProcessIsGoneIsAbandoned) {
   EXPECT_NE(TemporaryName::make(1), TemporaryName::make(2));
 }
 
+/// `name` with another number between its last two dashes: when its process began.
+std::string begun_at(std::string name, std::string_view start) {
+  const auto random = name.rfind('-');
+  const auto at = name.rfind('-', random - 1) + 1;
+  return name.replace(at, random - at, start);
+}
+
+TEST(TemporaryName, OfALivingProcessIsNeverAbandoned) {
+  EXPECT_FALSE(TemporaryName::is_abandoned(TemporaryName::make(1), 400 * kDay));
+  EXPECT_FALSE(TemporaryName::is_abandoned(TemporaryName::make(1) + ".upload", 400 * kDay));
+  EXPECT_TRUE(TemporaryName::is_abandoned(begun_at(TemporaryName::make(1), "1"), 0)) << "its pid came again";
+}
+
+// Names as they were before the time stood in them, and where it could not be told.
+TEST(TemporaryName, WithoutATimeALivingPidSaysNothingForADay) {
+  const std::string name = TemporaryName::make(1);
+  std::string before = begun_at(name, "");
+  before.erase(before.rfind("--"), 1);
+  for (const std::string& untold : {before, before + ".1-0123456789abcdef", begun_at(name, "0")}) {
+    EXPECT_FALSE(TemporaryName::is_abandoned(untold, kDay - 1)) << untold;
+    EXPECT_TRUE(TemporaryName::is_abandoned(untold, kDay + 1)) << untold;
+  }
+}
+
+TEST(TemporaryName, IdOf) {
+  const std::string id = TemporaryName::make(1);
+  for (const char* ending : {"", ".upload", ".1", ".1-0123456789abcdef"}) {
+    EXPECT_EQ(TemporaryName::id_of(id + ending), id);
+  }
+}
+
 // The same pid means another process in another container, on another machine, or after a boot.
 TEST(TemporaryName, APidFromElsewhereSaysNothingForADay) {
   std::string elsewhere = name_of_the_dead();
