@@ -35,13 +35,6 @@ const char* end_of_string(const char* begin, const char* from, const char* end) 
   return nullptr;
 }
 
-std::string not_closed(std::uint64_t elements, bool inside_the_next) {
-  const std::string where = inside_the_next ? fmt::format("inside element {}", elements + 1)
-                            : elements == 0 ? "behind its opening bracket"
-                                            : fmt::format("behind element {}", elements);
-  return fmt::format("the array is not closed: the object ends {}", where);
-}
-
 std::string shown(char c) { return fmt::format("'{}'", printable(std::string_view(&c, 1))); }
 
 }  // namespace
@@ -230,14 +223,10 @@ JsonArrayFramer::Walk::Step JsonArrayFramer::Walk::behind_array() {
 
 JsonArrayFramer::Walk::Step JsonArrayFramer::Walk::out_of_bytes() {
   if (!end_of_stream_) return Step::out_of_bytes;
-  const bool inside = state.expected == Expected::rest_of_element;
-  return refuse(ErrorCode::truncated, not_closed(element_ - 1, inside));
-}
-
-Result<void> JsonArrayFramer::end() const {
-  const bool begun = state_.expected != Expected::start && state_.expected != Expected::array;
-  if (!begun || state_.expected == Expected::nothing) return {};
-  return fail(Error::fatal(ErrorCode::truncated, not_closed(elements_, false)));
+  const std::string where = state.expected == Expected::rest_of_element ? fmt::format("inside element {}", element_)
+                            : element_ == 1                             ? "behind its opening bracket"
+                                            : fmt::format("behind element {}", element_ - 1);
+  return refuse(ErrorCode::truncated, fmt::format("the array is not closed: the object ends {}", where));
 }
 
 Result<std::size_t> JsonArrayFramer::frame(std::string_view window, bool end_of_stream, std::size_t max_frames,

@@ -21,7 +21,6 @@ class JsonArrayFramer final : public Framer {
 
   Result<std::size_t> frame(std::string_view window, bool end_of_stream, std::size_t max_frames,
                             Frames& frames) override;
-  [[nodiscard]] Result<void> end() const override;
   void reset() override;
   /// The element that comes next, counted from 1.
   [[nodiscard]] std::uint64_t position() const override { return elements_ + 1; }

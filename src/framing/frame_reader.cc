@@ -153,7 +153,8 @@ Result<bool> FrameReader::State::frame_window(std::size_t max_frames, Frames& fr
   decompressor != nullptr ? decoded.consume(consumed) : plain.consume(consumed);
   const std::size_t framed = frames.size() - before;
   if (end && framed < most && consumed == bytes.size()) {
-    MILLRACE_TRY(framer->end());
+    MILLRACE_ASSIGN(const std::size_t more, framer->frame(bytes.substr(consumed), true, 1, frames));
+    MILLRACE_CHECK(more == 0 && frames.size() - before == framed, "a framer made something of nothing");
     finished = true;
     return false;
   }
@@ -173,12 +174,10 @@ Result<bool> FrameReader::State::extend() {
 
 Error FrameReader::State::located(const Error& stage_error) const {
   const std::uint64_t decoded_offset = decoded_bytes() - (decompressor ? window().size() : plain.unconsumed());
-  Error placed(stage_error.error_class(), stage_error.code(),
-               fmt::format("{} (decoded byte {}, {} {})", stage_error.message(), decoded_offset,
-                           framer->position_unit(), framer->position()));
-  for (const auto& [key, value] : stage_error.context()) placed.with(key, value);
-  placed.with("decoded_offset", fmt::format("{}", decoded_offset));
-  return placed;
+  return Error(stage_error)
+      .with_message(fmt::format("{} (decoded byte {}, {} {})", stage_error.message(), decoded_offset,
+                                framer->position_unit(), framer->position()))
+      .with("decoded_offset", fmt::format("{}", decoded_offset));
 }
 
 }  // namespace millrace

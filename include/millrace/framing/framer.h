@@ -25,13 +25,12 @@ class Framer {
   /// Appends to `frames` the complete records at the front of `window`, at most `max_frames` of them, and returns how
   /// many bytes of the window are done with (records, delimiters, skipped blanks). The rest comes again at the front of
   /// the next window, followed by more. With `end_of_stream` no more bytes follow, and calls go on until all of the
-  /// window is consumed. The framer remembers how much of the unconsumed rest it has searched, so a long record is
+  /// window is consumed and one more has been made with the empty rest, which fails when something that the stream
+  /// began is still open. The framer remembers how much of the unconsumed rest it has searched, so a long record is
   /// scanned once; the caller must therefore give the same rest again. kBytePadding bytes behind the window are
   /// readable. An error comes in a call that consumes nothing, and comes again when that call is repeated.
   [[nodiscard]] virtual Result<std::size_t> frame(std::string_view window, bool end_of_stream, std::size_t max_frames,
                                                   Frames& frames) = 0;
-  /// The stream has ended and every byte of it was consumed: fails when something that it began is still open.
-  [[nodiscard]] virtual Result<void> end() const { return {}; }
   /// Back to the beginning of a stream.
   virtual void reset() = 0;
   /// Where the last error lies: 1-based line for line formats, record index otherwise, for messages.
