@@ -235,7 +235,8 @@ HttpAnswer FaultServer::answer(const HttpRequest& http) {
   if (http.method == "HEAD") answer.head_only = true;
   answer.set_header("Date", http_date(now()));
   answer.set_header("Server", "fault-server");
-  answer.set_header("x-amz-request-id", "FAULT0000000001");
+  const auto has_id = [](const auto& header) { return equal_ignoring_case(header.first, "x-amz-request-id"); };
+  if (std::ranges::none_of(answer.headers, has_id)) answer.set_header("x-amz-request-id", "FAULT0000000001");
   request->status = answer.status;
   const MutexLock lock(mutex_);
   answer.delivery.delay += latency_;

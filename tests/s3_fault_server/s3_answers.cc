@@ -268,7 +268,7 @@ HttpAnswer serve(const LoggedRequest& request, ObjectTable& objects, std::size_t
       return gone;
     }
     return error_answer(501, "NotImplemented",
-                        "A header or query you provided implies functionality that is not implemented");
+                        fmt::format("this server has no answer to {} {}", request.http.method, request.http.target));
   }();
   if (fault.replace_object) {
     StoredObject object;

@@ -68,6 +68,21 @@ TEST(S3StorePutOptions, EveryChecksumIsAcceptedAndCompared) {
   }
 }
 
+// A plain put is tried again. Behind a condition the next try would be refused, and the wrong bytes taken for ours.
+TEST(S3StorePutOptions, OtherBytesBehindAConditionAreTheEnd) {
+  for (const PutCondition condition : {PutCondition::if_absent, PutCondition::if_match}) {
+    Fixture f;
+    ETag etag;
+    if (condition == PutCondition::if_match) etag = f.store->put({.key = "k", .body = "before"}).value().etag;
+    f.server->add_fault("op=PutObject times=1 header='x-amz-checksum-crc32c: AAAAAQ=='");
+    const auto put = f.store->put(
+        {.key = "k", .body = "123456789", .condition = condition, .etag = etag, .checksum = ChecksumKind::crc32c});
+    ASSERT_FALSE(put);
+    EXPECT_EQ(put.error().code(), ErrorCode::corrupt) << put.error().describe();
+    EXPECT_TRUE(put.error().is_fatal());
+  }
+}
+
 TEST(S3StorePutOptions, H06_AStoreThatRefusesAChecksumIsToldOfWithTheOption) {
   Fixture f({.refuse_integrity_headers = true});
   const auto put = f.store->put({.key = "k", .body = "x", .checksum = ChecksumKind::crc32c});

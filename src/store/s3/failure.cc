@@ -194,6 +194,14 @@ S3Failure read_failure(const HttpHead& head, std::string_view body, UnixMicros n
   return failure;
 }
 
+Result<void> check_origin(const HttpHead& head, std::string_view doing) {
+  if (!head.header("etag").empty() || !head.header("x-amz-request-id").empty()) return {};
+  if (head.status == 204) return {};
+  return fail(Error::retryable(ErrorCode::bad_response,
+                               fmt::format("{}: the answer ({}) has neither an ETag nor a request id: it is not S3's",
+                                           doing, printable(head.header("content-type"), 80))));
+}
+
 Remedy remedy_for(const S3Failure& failure, HttpMethod method) {
   const std::string_view code = failure.code;
   if (code == "RequestTimeTooSkewed" || code == "RequestExpired") return Remedy::clock_offset;

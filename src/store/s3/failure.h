@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "millrace/base/error.h"
+#include "millrace/base/result.h"
 #include "millrace/base/time.h"
 #include "store/s3/http_exchange.h"
 
@@ -26,6 +26,10 @@ struct S3Failure {
 };
 /// `body`: the first bytes of it. `now`: our clock, for a Retry-After that is a date.
 [[nodiscard]] S3Failure read_failure(const HttpHead& head, std::string_view body, UnixMicros now);
+
+/// bad_response when a success is not S3's: a page of some gateway in between is no answer of a store, whatever its
+/// status.
+[[nodiscard]] Result<void> check_origin(const HttpHead& head, std::string_view doing);
 
 /// What may be tried once more, with something changed, before the error is given out.
 enum class Remedy {

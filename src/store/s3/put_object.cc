@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "store/checksum/checksum.h"
+#include "store/s3/request_check.h"
 #include "store/s3/write_headers.h"
-#include "store/s3/xml_answer.h"
 
 namespace millrace::s3 {
 
@@ -22,9 +22,14 @@ Result<void> add_condition(const PutRequest& asked, S3Request& call) {
 // To replace what is gone is a condition that does not hold.
 Error as_condition(Error error, PutCondition condition) {
   if (condition != PutCondition::if_match || error.code() != ErrorCode::not_found) return error;
-  Error gone = Error::fatal(ErrorCode::precondition_failed, error.message());
-  for (const auto& [name, value] : error.context()) gone.with(name, value);
-  return gone;
+  return std::move(error).as(ErrorClass::fatal, ErrorCode::precondition_failed);
+}
+
+// A plain put writes over what is wrong. The condition of another is used up: the next try would find this object
+// there, and its caller would take it for what he meant to write.
+Error as_mismatch(Error error, PutCondition condition) {
+  if (condition == PutCondition::none) return error;
+  return std::move(error).as(ErrorClass::fatal, ErrorCode::corrupt);
 }
 
 }  // namespace
@@ -39,18 +44,15 @@ Result<PutResult> put_object(S3Session& session, const PutRequest& asked) {
   std::string checksum = checksum_of(asked.checksum, asked.body);
   if (!checksum.empty()) call.headers.emplace_back(checksum_header(asked.checksum), checksum);
   session.give_body(call, asked.body);
-  ShortSink sink;
-  auto head = session.run(std::move(call), sink);
+  auto head = session.run_for_head(std::move(call));
   if (!head) {
     return fail(with_asked(as_condition(std::move(head).error(), asked.condition), asked.settings, asked.checksum));
   }
-  if (parse_error_xml(sink.text())) return fail(session.refusal_in(*head, sink.text(), doing));
-  if (head->header("etag").empty()) {
-    return fail(Error::retryable(ErrorCode::bad_response,
-                                 doing + ": the answer has no ETag, so nothing proves that the object is stored"));
+  if (auto same = check_checksum(*head, asked.checksum, checksum, doing); !same) {
+    return fail(as_mismatch(std::move(same).error(), asked.condition));
   }
-  MILLRACE_TRY(check_checksum(*head, asked.checksum, checksum, doing));
-  return PutResult{ETag{std::string(head->header("etag"))}, std::move(checksum)};
+  MILLRACE_ASSIGN(ETag etag, prefixed(stored_tag(head->header("etag"), "object"), doing));
+  return PutResult{std::move(etag), std::move(checksum)};
 }
 
 }  // namespace millrace::s3

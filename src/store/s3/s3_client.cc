@@ -243,13 +243,11 @@ Error S3Client::explain(const Call& call, const S3Failure& failure) const {
     doing += ": " + clock_text(failure.date, clock_.unix_micros());
   }
   Error error = error_of(failure, doing);
-  if (call.request.method == HttpMethod::get && error.code() == ErrorCode::not_supported &&
-      failure.code != "InvalidObjectState") {
+  const bool reads_object = call.request.method == HttpMethod::get && !call.request.key.empty();
+  if (reads_object && error.code() == ErrorCode::not_supported && failure.code != "InvalidObjectState") {
     // Of a read, not_supported says one thing only: the object is archived. A whole object may be left out on that
     // word.
-    Error refused(error.error_class(), ErrorCode::invalid_request, error.message());
-    for (const auto& [key, value] : error.context()) refused.with(key, value);
-    return refused;
+    return std::move(error).as(ErrorClass::fatal, ErrorCode::invalid_request);
   }
   if (error.code() != ErrorCode::credentials || !in_use_) return error;
   error.with("credentials_from", in_use_->provider);

@@ -13,6 +13,7 @@
 #include "store/s3/aws_chain.h"
 #include "store/s3/proxy_url.h"
 #include "store/s3/signer.h"
+#include "store/s3/xml_answer.h"
 
 namespace millrace::s3 {
 
@@ -91,6 +92,22 @@ Result<HttpHead> S3Session::run(S3Request request, AnswerSink& sink) {
     client_->start(id, std::move(request), sink, [&](Result<HttpHead> result) { answer.set(std::move(result)); });
   });
   return answer.wait();
+}
+
+Result<HttpHead> S3Session::run_for_head(S3Request request) {
+  const std::string doing = request.doing;
+  ShortSink sink;
+  MILLRACE_ASSIGN(HttpHead head, run(std::move(request), sink));
+  if (parse_error_xml(sink.text())) return fail(refusal_in(head, sink.text(), doing));
+  return head;
+}
+
+Result<std::string> S3Session::run_for_xml(S3Request request, std::size_t longest) {
+  const std::string doing = request.doing;
+  TextSink sink(longest);
+  MILLRACE_ASSIGN(const HttpHead head, run(std::move(request), sink));
+  if (parse_error_xml(sink.text())) return fail(refusal_in(head, sink.text(), doing));
+  return std::move(sink.text());
 }
 
 Error S3Session::refusal_in(const HttpHead& head, std::string_view body, std::string_view doing) const {

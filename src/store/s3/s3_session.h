@@ -26,7 +26,6 @@ class S3Session {
   S3Session(const S3Session&) = delete;
   S3Session& operator=(const S3Session&) = delete;
 
-  [[nodiscard]] const S3Options& options() const { return options_; }
   [[nodiscard]] std::string describe() const { return "s3://" + options_.bucket; }
   [[nodiscard]] std::string name_of(std::string_view key) const;
 
@@ -36,8 +35,12 @@ class S3Session {
   void give_body(S3Request& request, std::string_view body) const;
   /// Runs it on the loop thread and waits.
   [[nodiscard]] Result<HttpHead> run(S3Request request, AnswerSink& sink);
-  /// What an answer says whose status is a success and whose body is an error, without secrets.
-  [[nodiscard]] Error refusal_in(const HttpHead& head, std::string_view body, std::string_view doing) const;
+  // A document that is an error is one, whatever the status: S3 answers a completion with 200 before it knows.
+
+  /// Runs one whose answer is told by its head.
+  [[nodiscard]] Result<HttpHead> run_for_head(S3Request request);
+  /// Runs one whose answer is a document of at most `longest` bytes.
+  [[nodiscard]] Result<std::string> run_for_xml(S3Request request, std::size_t longest);
 
   // For calls that do not wait.
   [[nodiscard]] S3Client::CallId next_call() { return last_call_.fetch_add(1) + 1; }
@@ -47,6 +50,9 @@ class S3Session {
   void cancel_all();
 
  private:
+  /// What an answer says whose status is a success and whose body is an error, without secrets.
+  [[nodiscard]] Error refusal_in(const HttpHead& head, std::string_view body, std::string_view doing) const;
+
   const S3Options options_;
   Atomic<std::uint64_t> last_call_{0};
   std::unique_ptr<S3Client> client_;

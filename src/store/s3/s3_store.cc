@@ -11,10 +11,10 @@
 #include "store/s3/http_date.h"
 #include "store/s3/proxy_url.h"
 #include "store/s3/put_object.h"
+#include "store/s3/request_check.h"
 #include "store/s3/s3_session.h"
 #include "store/s3/uploads.h"
 #include "store/s3/uri_encoding.h"
-#include "store/s3/write_headers.h"
 #include "store/s3/xml_answer.h"
 
 namespace millrace::s3 {
@@ -22,15 +22,6 @@ namespace millrace::s3 {
 namespace {
 
 constexpr std::size_t kLongestPage = 64U << 20U;  // a page holds 1000 keys of at most 1 KiB, encoded
-
-// A page of some gateway in between is no answer of a store, whatever its status.
-Result<void> check_origin(const HttpHead& head, std::string_view doing) {
-  if (!head.header("etag").empty() || !head.header("x-amz-request-id").empty()) return {};
-  if (head.status == 204) return {};
-  return fail(Error::retryable(ErrorCode::bad_response,
-                               fmt::format("{}: the answer ({}) has neither an ETag nor a request id: it is not S3's",
-                                           doing, printable(head.header("content-type"), 80))));
-}
 
 class S3Store final : public ObjectStore {
  public:
@@ -112,19 +103,14 @@ Result<ListPage> S3Store::list(const ListRequest& asked) {
   if (!asked.continuation.empty()) query.emplace_back("continuation-token", asked.continuation);
   call.query = encode_query(std::move(query));
   call.expected_bytes = asked.max_keys * 300;  // about what a page holds per key
-  const std::string doing = call.doing + ": ";
-  TextSink sink(kLongestPage);
-  MILLRACE_ASSIGN(const HttpHead head, session_.run(std::move(call), sink));
-  if (parse_error_xml(sink.text())) {
-    return fail(session_.refusal_in(head, sink.text(), doing.substr(0, doing.size() - 2)));
-  }
-  auto page = parse_listing(sink.text(), asked.prefix);
-  if (!page) return fail(std::move(page).error().prefixed(doing));
-  if (!page->continuation.empty() && page->continuation == asked.continuation) {
+  const std::string doing = call.doing;
+  MILLRACE_ASSIGN(const std::string xml, session_.run_for_xml(std::move(call), kLongestPage));
+  MILLRACE_ASSIGN(ListPage page, prefixed(parse_listing(xml, asked.prefix), doing));
+  if (!page.continuation.empty() && page.continuation == asked.continuation) {
     return fail(Error::retryable(ErrorCode::bad_response,
-                                 doing + "the server gave the same continuation token again, which would never end"));
+                                 doing + ": the server gave the same continuation token again, which would never end"));
   }
-  return std::move(*page);
+  return page;
 }
 
 std::shared_ptr<ReadHandle> S3Store::start_read(ReadRequest asked) {
@@ -193,8 +179,7 @@ Result<void> S3Store::remove(std::string_view key) {
   S3Request call = session_.request(HttpMethod::remove, key, "deleting");
   const std::string doing = call.doing;
   if (key.empty()) return refused(doing, "an empty key is refused");
-  ShortSink sink;
-  const auto head = session_.run(std::move(call), sink);
+  const auto head = session_.run_for_head(std::move(call));
   if (head) return check_origin(*head, doing);
   if (head.error().code() == ErrorCode::not_found) return {};
   return fail(head.error());

@@ -21,7 +21,7 @@ namespace millrace::s3 {
 [[nodiscard]] Result<std::string> parse_begun(std::string_view body);
 /// ETag and checksum (as told; empty when it is not) of the object that was made.
 [[nodiscard]] Result<PutResult> parse_completed(std::string_view body, ChecksumKind checksum);
-/// A page of ListMultipartUploads. Its continuation is a token for list_query().
+/// A page of ListMultipartUploads. Its continuation is a token for markers_of().
 [[nodiscard]] Result<UploadPage> parse_uploads(std::string_view body, std::string_view prefix);
 
 /// Where the page after one goes on: both markers of S3 in one token.

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "millrace/base/printable.h"
+#include "store/s3/request_check.h"
 #include "store/s3/uri_encoding.h"
 
 namespace millrace::s3 {
@@ -24,14 +25,6 @@ std::string encode_tags(const std::vector<std::pair<std::string, std::string>>& 
 }
 
 }  // namespace
-
-bool fits_header(std::string_view value) {
-  return std::ranges::none_of(value, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
-}
-
-std::unexpected<Error> refused(std::string_view doing, std::string_view why) {
-  return fail(Error::fatal(ErrorCode::invalid_request, fmt::format("{}: {}", doing, why)));
-}
 
 HeaderList describing_headers(const Described& object) {
   HeaderList headers;
@@ -69,7 +62,20 @@ Result<void> check_write(std::string_view key, const HeaderList& headers, std::s
   return {};
 }
 
+std::string checksum_name(ChecksumKind kind) {
+  std::string name(to_string(kind));
+  std::ranges::transform(name, name.begin(),
+                         [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
+  return name;
+}
+
 std::string checksum_header(ChecksumKind kind) { return fmt::format("x-amz-checksum-{}", to_string(kind)); }
+
+Result<ETag> stored_tag(std::string_view etag, std::string_view what) {
+  if (!etag.empty()) return ETag{std::string(etag)};
+  return fail(Error::retryable(ErrorCode::bad_response,
+                               fmt::format("the answer has no ETag, so nothing proves that the {} is stored", what)));
+}
 
 Result<void> check_checksum(const HttpHead& head, ChecksumKind kind, std::string_view ours, std::string_view doing) {
   if (kind == ChecksumKind::none) return {};
@@ -85,10 +91,9 @@ Error with_asked(Error error, const ObjectSettings& settings, ChecksumKind check
   if (names.empty() || (error.code() != ErrorCode::not_supported && error.code() != ErrorCode::invalid_request)) {
     return error;
   }
-  Error told(error.error_class(), error.code(),
-             fmt::format("{}; it asked for {}, which not every store takes", error.message(), fmt::join(names, ", ")));
-  for (const auto& [name, value] : error.context()) told.with(name, value);
-  return told;
+  std::string told =
+      fmt::format("{}; it asked for {}, which not every store takes", error.message(), fmt::join(names, ", "));
+  return std::move(error).with_message(std::move(told));
 }
 
 }  // namespace millrace::s3

@@ -11,12 +11,6 @@
 
 namespace millrace::s3 {
 
-/// True when the value cannot end its header and begin another.
-[[nodiscard]] bool fits_header(std::string_view value);
-
-/// `doing: message`, invalid_request.
-[[nodiscard]] std::unexpected<Error> refused(std::string_view doing, std::string_view why);
-
 /// Content type, content encoding, user metadata and settings of an object.
 struct Described {
   std::string_view content_type;
@@ -29,8 +23,12 @@ struct Described {
 /// Refuses a key that S3 cannot take, and headers that would break out of their line.
 [[nodiscard]] Result<void> check_write(std::string_view key, const HeaderList& headers, std::string_view doing);
 
+/// "CRC32C", as S3 spells it in values and element names.
+[[nodiscard]] std::string checksum_name(ChecksumKind kind);
 /// "x-amz-checksum-crc32c"
 [[nodiscard]] std::string checksum_header(ChecksumKind kind);
+/// The ETag of an answer, which is what proves that `what` is stored: without one it is a bad_response.
+[[nodiscard]] Result<ETag> stored_tag(std::string_view etag, std::string_view what);
 /// Where the answer tells a checksum, it must be `ours`.
 [[nodiscard]] Result<void> check_checksum(const HttpHead& head, ChecksumKind kind, std::string_view ours,
                                           std::string_view doing);

@@ -15,9 +15,9 @@ namespace millrace::s3 {
 
 namespace {
 
-std::unexpected<Error> bad(std::string why) {
-  return fail(Error::retryable(ErrorCode::bad_response, "the answer is no page of a listing: " + std::move(why)));
-}
+constexpr std::string_view kListing = "ListBucketResult";
+
+std::unexpected<Error> bad(std::string_view why) { return bad_document(kListing, why); }
 
 std::optional<std::uint64_t> number(std::string_view digits) {
   std::uint64_t value = 0;
@@ -67,14 +67,8 @@ std::optional<XmlError> parse_error_xml(std::string_view body) {
 }
 
 Result<ListPage> parse_listing(std::string_view body, std::string_view prefix) {
-  if (body.empty()) return bad("it is empty");
   pugi::xml_document document;
-  const auto parsed = parse_xml(body, document);
-  if (!parsed) return bad(fmt::format("{} at byte {} of {}", parsed.description(), parsed.offset, body.size()));
-  const pugi::xml_node result = root(document);
-  if (local_name(result) != "ListBucketResult") {
-    return bad(fmt::format("its root is <{}>", printable(result.name(), 40)));
-  }
+  MILLRACE_ASSIGN(const pugi::xml_node result, document_of(body, kListing, document));
   const bool encoded = text(result, "EncodingType") == "url";
   const std::string_view truncated = text(result, "IsTruncated");
   if (truncated != "true" && truncated != "false") return bad("it does not say whether more follows (IsTruncated)");

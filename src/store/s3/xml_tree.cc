@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/s3/xml_tree.h"
 
+#include <fmt/format.h>
+
+#include "millrace/base/printable.h"
+
 namespace millrace::s3 {
 
 namespace {
@@ -34,6 +38,22 @@ pugi::xml_node root(const pugi::xml_document& document) {
     if (node.type() == pugi::node_element) return node;
   }
   return {};
+}
+
+std::unexpected<Error> bad_document(std::string_view wanted, std::string_view why) {
+  return fail(Error::retryable(ErrorCode::bad_response, fmt::format("the answer is no {}: {}", wanted, why)));
+}
+
+Result<pugi::xml_node> document_of(std::string_view body, std::string_view name, pugi::xml_document& document) {
+  if (body.empty()) return bad_document(name, "it is empty");
+  const auto parsed = parse_xml(body, document);
+  if (!parsed) {
+    return bad_document(name, fmt::format("{} at byte {} of {}", parsed.description(), parsed.offset, body.size()));
+  }
+  const pugi::xml_node found = root(document);
+  if (local_name(found) != name)
+    return bad_document(name, fmt::format("its root is <{}>", printable(found.name(), 40)));
+  return found;
 }
 
 }  // namespace millrace::s3
