@@ -31,15 +31,15 @@ std::uint64_t decompressor_memory(Codec codec, const DecompressorOptions& option
   switch (codec) {
     case Codec::none:
       return 0;
-    case Codec::gzip:
+    case Codec::gzip:  // isa-l's inflate_state with the history in it, and what is gathered of a header
       return 128 * kKi;
     case Codec::zstd:  // the window, and what ZSTD_estimateDStreamSize adds to it: tables and two blocks
       return (std::uint64_t{1} << static_cast<unsigned>(options.zstd_window_log_max)) + 1024 * kKi;
-    case Codec::bz2:
+    case Codec::bz2:  // bzip2's manual: 100 kB, and four times the largest block of 900 kB
       return 3800 * kKi;
     case Codec::xz:
       return options.xz_memory_limit;
-    case Codec::lz4:
+    case Codec::lz4:  // two of the largest blocks of 4 MiB, and windows of 64 KiB beside them
       return 8400 * kKi;
   }
   return 0;
