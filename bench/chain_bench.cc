@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows 5 to 7. The JSON row of performance.md: check plus json_lines wrapper, through the compiled chain into a sink
+// The JSON rows of docs/PERFORMANCE.md: check plus json_lines wrapper, through the compiled chain into a sink
 // that seals, against simdjson's DOM parse of the same documents. Beside it the check alone, typed records against
 // On-Demand over the same fields, and what a line costs in a chain that does nothing.
 #include <simdjson.h>

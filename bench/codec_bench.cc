@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows 3 and 4 of performance.md: gzip and zstd objects to frames, per thread, against the codec library's own
-// streaming into one buffer that is dropped. Ours decodes, checks, frames and hands out every line.
+// Gzip and zstd objects to frames, per thread, against the codec library's own streaming into one buffer that is
+// dropped. Ours decodes, checks, frames and hands out every line.
 #include <isa-l.h>
 #include <zlib.h>
 #include <zstd.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Row 1 of performance.md: framing NDJSON in memory against a memchr loop over the same bytes. Further lines: bytes
+// Framing NDJSON in memory against a memchr loop over the same bytes. Further lines: bytes
 // that are in cache, as after decompression; and the whole reader over chunks, where both sides also copy the bytes in.
 #include <algorithm>
 #include <cstring>

@@ -2,7 +2,7 @@
 // Listing: pages of ListObjectsV2 from their bytes to the sorted listing (checked, decoded, every time and ETag, all of
 // it kept), against the XML library's own parse of them with key and size read, and against the least that anybody
 // could do: one search for the tags. Bytes are those of the pages. What a page costs on the way is the network's.
-// performance.md asks for no figure of these: what stands here holds what there is.
+// No figure is asked for: the floors here hold what there is.
 #include <charconv>
 #include <memory>
 #include <pugixml.hpp>

@@ -64,7 +64,7 @@ class Ratios {
                "at least");
   }
 
-  /// Measures and prints one line. `at_least` is what performance.md asks of the median.
+  /// Measures and prints one line. `at_least` is what is asked of the median (docs/PERFORMANCE.md, To reach).
   void compare(std::string_view what, const Side& baseline, const Side& ours, double at_least) {
     std::vector<double> base_rates;
     std::vector<double> our_rates;

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The most memory that a run takes, against the bound that `millrace plan` prints for it (performance.md: 1.1 x at most).
+"""The most memory that a run takes, against the bound that `millrace plan` prints for it (1.1 x at most).
 
   ./dev bench --rss [--full]
 
@@ -66,7 +66,7 @@ def measure(program, folder, keep):
 def main():
     arguments = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     arguments.add_argument("--program", required=True, help="the built millrace")
-    arguments.add_argument("--full", action="store_true", help="the sizes of performance.md")
+    arguments.add_argument("--full", action="store_true", help="the sizes that a release is held to")
     given = arguments.parse_args()
     scale = 1 if given.full else 10
     kept = True

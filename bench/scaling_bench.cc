@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Row 5 of performance.md: two lanes on two cores against one lane on one core, both relative to what two independent
+// Two lanes on two cores against one lane on one core, both relative to what two independent
 // processes reach on the same two cores at the same time. By the clock on the wall, since that is what a second core is
 // for; each run is a process of its own, and its files are in the page cache.
 //   scaling_bench [--rounds N] [--mib SIZE]     SIZE of what is compressed; plain files are four times that

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows 2 to 4 of performance.md: a file:// backfill through the whole pipeline, one lane on one thread. Plain objects
+// A file:// backfill through the whole pipeline, one lane on one thread. Plain objects
 // against read(2) of the same files with 512 KiB buffers, written to /dev/null as cat does, plus a memchr pass over
 // each buffer; gzip and zstd objects against the codec's library, streaming the same files from read(2) into one buffer
 // that is dropped. By CPU time of the process, all threads (ratio.h).

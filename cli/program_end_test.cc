@@ -175,7 +175,7 @@ TEST_F(Ending, M06_AStopThatCannotBeFinishedIsFailed) {
   EXPECT_THAT(ended.err, HasSubstr("Failed after "));
 }
 
-// cli.md: a closed stdout ends the run Failed. `| head` is no catastrophe: one line says it, and the summary.
+// A closed stdout ends the run Failed. `| head` is no catastrophe: one line says it, and the summary.
 TEST_F(Ending, AReaderOfStdoutThatGoesIsToldOnce) {
   for (int i = 0; i < 4; ++i) folder.write(fmt::format("in/{}.ndjson", i), lines(20'000, i * 20'000));
   Pipe pipe;

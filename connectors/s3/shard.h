@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shard: which part of a listing a process takes when several share one prefix (rulings.md 5), where it keeps its
+// Shard: which part of a listing a process takes when several share one prefix, where it keeps its
 // manifest, and what tells that all of them saw the same listing. Values; any thread.
 #pragma once
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Goal: the framer is a pure function of the byte stream. Method: small streams over an alphabet of every byte that
-// matters are cut at every place and compared with a model that reads one byte at a time; the rows of faults.md C by
-// hand.
+// matters are cut at every place and compared with a model that reads one byte at a time; the rows of tests/FAULTS.md C
+// by hand.
 #include "formats/ndjson/framer.h"
 
 #include <gtest/gtest.h>

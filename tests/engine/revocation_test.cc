@@ -199,7 +199,7 @@ TEST_F(RevocationTest, LanesComeBackFromTheirCommit) {
   EXPECT_EQ(tokens.size(), capture->tries().size());  // tokens never repeat within a run
 }
 
-// rulings: an assignment that leaves live lanes in place drains and commits them, with a warning.
+// An assignment that leaves live lanes in place drains and commits them, with a warning.
 TEST_F(RevocationTest, ADeltaAssignmentDrainsTheLiveLanes) {
   auto topic = filled(2, 100);
   source.assign_all = false;

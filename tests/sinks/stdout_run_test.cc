@@ -35,7 +35,7 @@ TEST(StdoutRun, EveryRecordIsALineInOrder) {
   ::close(ends[0]);
 }
 
-// cli.md: a closed stdout ends the run Failed, not with a crash; what was not taken is not committed.
+// A closed stdout ends the run Failed, not with a crash; what was not taken is not committed.
 TEST(StdoutRun, AClosedReaderEndsTheRunFailed) {
   int ends[2];
   ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Goal: a run that outlives its credentials many times over loses no record, renews ahead of the end, and sends no request with expired
-keys, although the endpoint that gives them is down for a while (faults.md I01).
+keys, although the endpoint that gives them is down for a while (row I01 of tests/FAULTS.md).
 
 Method: the program copies many small objects within the fault server, one read at a time behind a latency, so that the run lasts. Each
 request for credentials gets keys of its own that the server takes for LIFETIME seconds; in the middle the endpoint answers 500 for a

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Goal: a prefix of millions of keys is listed, and every object read, in one run within a stated memory (faults.md E05).
+"""Goal: a prefix of millions of keys is listed, and every object read, in one run within a stated memory (row E05 of tests/FAULTS.md).
 
 Method: the fault server makes objects of one record up while they are listed and read, its pages slow; the program reads them all
 and drops the records. Its highest resident memory is what the kernel says of the ended process.

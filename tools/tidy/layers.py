@@ -32,7 +32,7 @@ STORES_FOR_TESTS = ("src/store/memory/", "src/store/faulty/", "src/store/slow/")
 
 REASON = {
     "base": "base lies below everything",
-    "ack": "ack needs ids and results only (style.md: the knots)",
+    "ack": "ack needs ids and results only, so that no stage is needed by it",
     "checkpoint": "checkpoint needs base and ack only, so that it can be model-checked",
     "config": "config maps onto the options of stages, so no stage is needed by it",
     "admin": "admin shows what metrics and the pipeline's snapshot say",

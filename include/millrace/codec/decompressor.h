@@ -39,7 +39,7 @@ class Decompressor {
   virtual void reset() = 0;
   /// Compressed bytes taken since the beginning.
   [[nodiscard]] virtual std::uint64_t consumed_total() const = 0;
-  /// Zero bytes that followed the last member or frame (tolerated, rulings.md 4): the caller warns once.
+  /// Zero bytes that followed the last member or frame (tolerated): the caller warns once.
   [[nodiscard]] virtual std::uint64_t trailing_zeros() const = 0;
 };
 

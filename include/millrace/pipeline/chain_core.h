@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ChainCore: what every compiled chain does beside its own loop: it knows the outputs, seals where they are due and
-// splits the batch's ack exactly there (rulings: exactly-once objects), takes back what a failed record wrote, and puts
-// the counts together. Lane thread; owned by the chain.
+// splits the batch's ack exactly there, so that a replay seals the same objects, takes back what a failed record wrote,
+// and puts the counts together. Lane thread; owned by the chain.
 #pragma once
 
 #include <cstddef>

@@ -19,13 +19,13 @@
 
 namespace millrace {
 
-/// What factories get beside their section.
 /// Where the receipt of a run goes: an account of everything that was read, at its end (docs/formats/receipt.md).
 struct ReceiptRequest {
   std::string url;                           ///< of the object; empty: none is asked for
   std::map<std::string, std::string> store;  ///< store options; empty: those of a store that is in use anyway
 };
 
+/// What factories get beside their section.
 struct BuildContext {
   std::string pipeline;     ///< the pipeline's name
   std::size_t threads = 0;  ///< lane threads asked for; 0: cores

@@ -15,7 +15,7 @@ namespace millrace {
 
 /// Where the records of a batch come from. One per object (or per topic partition), shared by its batches; immutable.
 struct Origin {
-  std::string stream;  ///< for sources without streams: the pipeline's name (rulings: object keys)
+  std::string stream;  ///< for sources without streams: the pipeline's name, which keys may be made of
   std::string topic;   ///< for sources without topics: the source's name
   std::string bucket;  ///< empty unless the source reads objects
   std::string object;  ///< the object's key, byte for byte; empty unless the source reads objects
