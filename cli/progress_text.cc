@@ -39,9 +39,8 @@ std::string done_text(const PipelineSnapshot& snapshot) {
   }
   if (source.bytes_total > 0) {
     const double share = static_cast<double>(source.bytes_done) / static_cast<double>(source.bytes_total);
-    text += fmt::format("{}{} of {} ({:.0f} %)", text.empty() ? "" : ", ",
-                        bytes_text(static_cast<double>(source.bytes_done)),
-                        bytes_text(static_cast<double>(source.bytes_total)), std::min(share, 1.0) * 100);
+    text += fmt::format("{}{} of {} ({:.0f} %)", text.empty() ? "" : ", ", bytes_text(source.bytes_done),
+                        bytes_text(source.bytes_total), std::min(share, 1.0) * 100);
   }
   return text;
 }

@@ -62,8 +62,8 @@ std::string summary_text(const RunReport& report, const SummaryContext& context)
         fmt::format("  set aside  {} could not be read; the manifest and `millrace status FILE` name {}\n",
                     of_these(report.objects_quarantined, "object"), report.objects_quarantined == 1 ? "it" : "them");
   }
-  text += fmt::format("  bytes      {} read, {} written in {}\n", bytes_text(static_cast<double>(report.payload_bytes)),
-                      bytes_text(static_cast<double>(report.bytes_written)), of_these(report.batches_written, "write"));
+  text += fmt::format("  bytes      {} read, {} written in {}\n", bytes_text(report.payload_bytes),
+                      bytes_text(report.bytes_written), of_these(report.batches_written, "write"));
   if (report.records_unacknowledged > 0) {
     text += fmt::format("  open       {} not written, so not committed\n", count_text(report.records_unacknowledged));
   }

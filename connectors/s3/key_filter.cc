@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "millrace/base/printable.h"
+#include "millrace/base/utf8.h"
 
 namespace millrace::s3_source {
 namespace {
@@ -14,21 +15,22 @@ Error malformed(std::string_view pattern, std::string_view why) {
   return Error::config(fmt::format("the pattern '{}' {}", printable(pattern), why));
 }
 
-/// The character of UTF-8 at `at`, which moves behind it. A byte that begins none is one by itself, apart from all
-/// characters.
+/// The code point of UTF-8 at `at`, which moves behind it. A byte that begins none is one by itself, apart from all
+/// code points.
 char32_t next_character(std::string_view text, std::size_t& at) {
   constexpr char32_t kBytes = 0x110000;
   const auto lead = static_cast<unsigned char>(text[at]);
-  const std::size_t size = lead < 0x80 ? 1 : lead < 0xC2 ? 0 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : lead < 0xF5 ? 4 : 0;
-  char32_t character = size == 1 ? lead : lead & (0xFFU >> (size + 1));
-  bool whole = size != 0 && at + size <= text.size();
-  for (std::size_t i = 1; whole && i < size; ++i) {
-    const auto byte = static_cast<unsigned char>(text[at + i]);
-    whole = (byte & 0xC0U) == 0x80U;
-    character = (character << 6U) | (byte & 0x3FU);
+  const std::size_t size = code_point_size(text.substr(at));
+  if (size == 0) {
+    ++at;
+    return kBytes + lead;
   }
-  at += whole ? size : 1;
-  return whole ? character : kBytes + lead;
+  char32_t character = size == 1 ? lead : lead & (0xFFU >> (size + 1));
+  for (const char c : text.substr(at + 1, size - 1)) {
+    character = (character << 6U) | (static_cast<unsigned char>(c) & 0x3FU);
+  }
+  at += size;
+  return character;
 }
 
 std::u32string characters_of(std::string_view text) {

@@ -58,6 +58,13 @@ TEST(Glob, CharactersAreThoseOfUtf8) {
   EXPECT_TRUE(matches("??", "\xC3("));
   EXPECT_TRUE(matches("\xC3(", "\xC3("));
   EXPECT_FALSE(matches("\xC3", "\xC3\xA9"));
+  // So are those of what only looks like UTF-8: a slash in three bytes, half a surrogate pair, beyond U+10FFFF.
+  EXPECT_FALSE(matches("a/b",
+                       "a\xE0\x80\xAF"
+                       "b"));
+  EXPECT_TRUE(matches("???", "\xE0\x80\xAF"));
+  EXPECT_TRUE(matches("???", "\xED\xA0\x80"));
+  EXPECT_TRUE(matches("????", "\xF4\x90\x80\x80"));
 }
 
 TEST(Glob, A05_EmptySegmentsAreNotCollapsed) {

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "connectors/s3/rolling_hash.h"
+#include "millrace/base/bounded.h"
 #include "millrace/base/printable.h"
 
 namespace millrace::s3_source {
@@ -97,7 +98,7 @@ Result<Listing> ListingBuilder::finish() && {
   for (std::size_t i = 0; i < listing_.size(); ++i) {
     const ListedObject object = listing_[i];
     hash.fold(object.key, object.etag, object.size);
-    listing_.bytes_ = object.size > UINT64_MAX - listing_.bytes_ ? UINT64_MAX : listing_.bytes_ + object.size;
+    listing_.bytes_ = bounded_sum(listing_.bytes_, object.size);
   }
   listing_.hash_ = hash.value();
   return std::move(listing_);

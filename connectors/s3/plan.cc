@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "connectors/s3/codec_choice.h"
+#include "millrace/base/bounded.h"
 
 namespace millrace::s3_source {
 namespace {

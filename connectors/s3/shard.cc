@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "connectors/s3/rolling_hash.h"
+#include "millrace/base/bounded.h"
 
 namespace millrace::s3_source {
 
@@ -30,7 +31,7 @@ void WholeListing::add(const ObjectInfo& object) {
   std::string fields;
   append_fields(fields, object.key, object.etag.value, object.size);
   ++objects;
-  bytes = object.size > UINT64_MAX - bytes ? UINT64_MAX : bytes + object.size;
+  bytes = bounded_sum(bytes, object.size);
   hash += hash_bytes(fields);
 }
 

@@ -16,9 +16,9 @@ TEST(Figures, Counts) {
 }
 
 TEST(Figures, Bytes) {
-  EXPECT_EQ(bytes_text(0), "0 B");
-  EXPECT_EQ(bytes_text(1023), "1023 B");
-  EXPECT_EQ(bytes_text(1024), "1.0 KiB");
+  EXPECT_EQ(bytes_text(0.0), "0 B");
+  EXPECT_EQ(bytes_text(1023.0), "1023 B");
+  EXPECT_EQ(bytes_text(std::uint64_t{1024}), "1.0 KiB");
   EXPECT_EQ(bytes_text(1024.0 * 1024 - 1), "1.0 MiB");
   EXPECT_EQ(bytes_text(1.5 * 1024 * 1024 * 1024), "1.5 GiB");
   EXPECT_EQ(bytes_text(5e15), "4547.5 TiB");

@@ -13,6 +13,7 @@ namespace millrace {
 [[nodiscard]] std::string count_text(std::uint64_t count);
 /// "512 B", "1.2 MiB".
 [[nodiscard]] std::string bytes_text(double bytes);
+[[nodiscard]] inline std::string bytes_text(std::uint64_t bytes) { return bytes_text(static_cast<double>(bytes)); }
 /// "0.4 s", "3.2 s", "4:05", "1:02:03".
 [[nodiscard]] std::string time_text(Duration duration);
 /// "1 object", "2 objects".

@@ -7,6 +7,8 @@
 
 namespace millrace {
 
+/// Bytes of the code point that `text` begins with; 0 when it begins with none.
+[[nodiscard]] std::size_t code_point_size(std::string_view text);
 /// Offset of the first byte that is not part of valid UTF-8; npos when all is.
 [[nodiscard]] std::size_t first_invalid_utf8(std::string_view text);
 /// Code points in valid UTF-8.

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "millrace/base/bounded.h"
 #include "millrace/base/time.h"
 
 namespace millrace {
@@ -32,19 +33,13 @@ struct NeededRight {
 struct PlanRequest {
   bool sniff = false;  ///< a bounded sample of the input may be read; otherwise nothing of it is
   bool json = false;
+  bool keeps_position = true;  ///< false: where the position is kept goes with the run
   Duration checkpoint_interval = std::chrono::seconds(5);
   std::vector<NeededRight> sink_rights;
   /// What engine and sink hold, for so many lanes and a longest record of so many bytes.
   std::function<std::vector<MemoryPart>(std::uint64_t lanes, std::uint64_t longest_record)> memory_behind_source;
 };
 
-/// Sums and products of sizes that come from outside, which end at the largest number rather than begin anew.
-[[nodiscard]] constexpr std::uint64_t bounded_sum(std::uint64_t a, std::uint64_t b) noexcept {
-  return a > UINT64_MAX - b ? UINT64_MAX : a + b;
-}
-[[nodiscard]] constexpr std::uint64_t bounded_product(std::uint64_t a, std::uint64_t b) noexcept {
-  return b != 0 && a > UINT64_MAX / b ? UINT64_MAX : a * b;
-}
 [[nodiscard]] inline std::uint64_t total_of(const std::vector<MemoryPart>& parts) noexcept {
   std::uint64_t total = 0;
   for (const MemoryPart& part : parts) total = bounded_sum(total, part.bytes);
