@@ -31,6 +31,7 @@ int plan(const PlanArguments& arguments, const Registry& registry) {
   PlanRequest request;
   request.sniff = arguments.sniff;
   request.json = arguments.json;
+  request.keeps_position = loaded->scratch_manifest.empty();
   request.checkpoint_interval = config->pipeline.checkpoint_interval;
   if (config->sink->rights) {
     auto rights = config->sink->rights(config->sink_section);
@@ -38,7 +39,7 @@ int plan(const PlanArguments& arguments, const Registry& registry) {
     request.sink_rights = *std::move(rights);
   }
   request.memory_behind_source = [&](std::uint64_t lanes, std::uint64_t longest_record) {
-    return memory_bound(config->pipeline, **sink, lanes, longest_record);
+    return memory_bound(config->pipeline, config->decode, **sink, lanes, longest_record);
   };
   const auto verdict = config->source->plan(config->source_section, context, request);
   if (!verdict) return report(verdict.error());

@@ -5,8 +5,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <csignal>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -40,7 +42,23 @@ struct FaultRows : ::testing::Test {
   std::unique_ptr<FaultServer> server = *FaultServer::start({.page_size = 1});
 };
 
-// Listing with the prefix, GET and PUT inside it, and nothing else.
+/// As the store would judge it, for a bucket named "bucket".
+bool allowed(const nlohmann::json& rights, const std::string& operation, const std::string& key) {
+  const std::string action = operation == "ListObjectsV2" ? "s3:ListBucket"
+                             : operation == "HeadObject"  ? "s3:GetObject"
+                                                          : "s3:" + operation;
+  const std::string object = "s3://bucket/" + key;
+  return std::ranges::any_of(rights, [&](const nlohmann::json& right) {
+    if (right["action"] != action) return false;
+    std::string on = right["on"];
+    if (action == "s3:ListBucket") return on == "s3://bucket, where s3:prefix is " + key;
+    if (!on.ends_with('*')) return on == object;
+    on.pop_back();
+    return object.starts_with(on);
+  });
+}
+
+// Listing with the prefix, GET and PUT inside it, and nothing else; and a plan tells of each.
 TEST_F(FaultRows, B05_ARunFromBucketToBucketNeedsTheLeastPolicyOnly) {
   server = *FaultServer::start({.allowed_prefix = "job/"});
   server->put_object("bucket", "job/in/a.ndjson", "{\"n\":1}\n{\"n\":2}\n");
@@ -56,6 +74,9 @@ TEST_F(FaultRows, B05_ARunFromBucketToBucketNeedsTheLeastPolicyOnly) {
                               "sink: {{s3: {{url: s3://bucket/job/out/, output_format: raw, delimiter: \"\\n\", "
                               "extension: ndjson, path_template: \"{{topic}}\", store: {0}}}}}\n",
                               store));
+  const Ended planned = millrace({"plan", file, "--format", "json"});
+  ASSERT_EQ(planned.code, 0) << planned.err;
+  const nlohmann::json rights = nlohmann::json::parse(planned.out).at("rights");
   const Ended ended = millrace({"run", file});
   EXPECT_EQ(ended.code, 0) << ended.err;
   std::string written;
@@ -69,6 +90,12 @@ TEST_F(FaultRows, B05_ARunFromBucketToBucketNeedsTheLeastPolicyOnly) {
         << request.operation << " " << request.key << " " << request.status;
   }
   EXPECT_EQ(server->count("Other"), 0U);
+  for (const auto& request : server->requests()) {
+    EXPECT_TRUE(allowed(rights, request.operation, request.key))
+        << "the plan tells of no right to " << request.operation << " " << request.key << ": " << rights;
+  }
+  EXPECT_FALSE(allowed(rights, "DeleteObject", "job/out/input/x"));
+  EXPECT_FALSE(allowed(rights, "PutObject", "job/in/a.ndjson"));
 }
 
 TEST_F(FaultRows, C10_C12_WhatIsNoNdjsonFailsWithAHintEachTime) {

@@ -17,6 +17,7 @@ namespace millrace::cli_test {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 using Json = nlohmann::json;
 
@@ -125,6 +126,8 @@ TEST_F(Plan, TakesWhatRunTakes) {
   EXPECT_EQ(copy.code, 0) << copy.err;
   EXPECT_THAT(copy.out, StartsWith(folder.url("in/") + "\n  objects    3\n"));
   EXPECT_THAT(copy.out, HasSubstr("  lanes      1: 3 objects each, 18 B\n"));
+  EXPECT_THAT(copy.out, HasSubstr("begins from the beginning; its position goes with it"));
+  EXPECT_THAT(copy.out, Not(HasSubstr("manifest.json"))) << "which would be gone with this very process";
   const Ended nowhere = millrace({"plan", folder.write("q.yaml", "source: {s3: {}}\n")});
   EXPECT_EQ(nowhere.code, 2);
   EXPECT_EQ(millrace({"plan"}).code, 2);

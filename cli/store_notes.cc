@@ -54,7 +54,7 @@ No more than these, for what is used (`millrace plan FILE` prints those of one f
 | `millrace status` | `s3:GetObject` | the manifest; with `--drift` also the listing beside it, and `s3:ListBucket` as `source.s3.url` |
 | `millrace verify` | `s3:ListBucket`, `s3:GetObject` | as `source.s3.url`; the manifest, and the receipt. It reads none of the objects |
 | `sink.s3.url` | `s3:PutObject` | the objects below the prefix |
-| `if_exists: verify`, or a store without create-only puts | `s3:GetObject` | the same, to compare what lies there |
+| `if_exists: verify` or `fail` | `s3:GetObject` | the same, to compare what lies there |
 | `probe` | `s3:PutObject` | `PREFIX/.millrace-probe`, or `probe_key` |
 | | `s3:DeleteObject` | the same; without it the probe stays there |
 | `request_payer` | nothing further | the bucket's owner must allow requests that pay |

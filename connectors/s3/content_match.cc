@@ -4,42 +4,26 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
 #include <string>
 #include <utility>
 
+#include "connectors/s3/read_now.h"
 #include "connectors/s3/upload.h"
-#include "millrace/base/sync.h"
 
 namespace millrace::s3_sink {
 namespace {
 
 constexpr std::size_t kPiece = 1U << 20U;  ///< bounds what a comparison holds
 
-ReadOutcome read_piece(ObjectStore& store, ReadRequest request) {
-  Mutex mutex;
-  CondVar ended;
-  std::optional<ReadOutcome> outcome;
-  request.done = [&](ReadOutcome got) {
-    const MutexLock lock(mutex);
-    outcome = std::move(got);
-    ended.notify_all();
-  };
-  const auto handle = store.start_read(std::move(request));
-  const MutexLock lock(mutex);
-  while (!outcome) ended.wait(mutex);
-  return *std::move(outcome);
-}
-
 Result<bool> same_bytes(ObjectStore& store, std::string_view key, std::string_view body, const ETag& etag) {
   std::string piece(std::min(kPiece, body.size()), '\0');
   for (std::size_t at = 0; at < body.size(); at += piece.size()) {
     piece.resize(std::min(kPiece, body.size() - at));
-    ReadOutcome outcome = read_piece(store, {.key = std::string(key),
-                                             .offset = at,
-                                             .destination = piece,
-                                             .if_match = etag.pins() ? etag : ETag(),
-                                             .expected_object_size = body.size()});
+    ReadOutcome outcome = read_now(store, {.key = std::string(key),
+                                           .offset = at,
+                                           .destination = piece,
+                                           .if_match = etag.pins() ? etag : ETag(),
+                                           .expected_object_size = body.size()});
     if (!outcome.info) return fail(std::move(outcome.info).error());
     if (piece != body.substr(at, piece.size())) return false;
   }

@@ -57,9 +57,10 @@ struct Inspected {
   }
   [[nodiscard]] Result<std::shared_ptr<ObjectStore>> receipt_store(const StoreUrl& url,
                                                                    const BuildContext& context) const {
-    if (settings.receipt_store.empty() && settings.checkpoint_url.same_store(url)) return store;
-    const bool as_source = settings.receipt_store.empty() && settings.url.same_store(url);
-    return open_store(url, as_source ? settings.store : settings.receipt_store, of(context));
+    const Settings::StoreRole role = settings.role_of_receipt(url);
+    if (role == Settings::StoreRole::own) return open_store(url, settings.receipt_store, of(context));
+    if (role == Settings::StoreRole::checkpoint || settings.one_store) return store;
+    return open_store(url, settings.store, of(context));
   }
   [[nodiscard]] Result<Listing> list(const BuildContext& context) {
     MILLRACE_ASSIGN(auto source, open_store(settings.url, settings.store, of(context)));

@@ -44,6 +44,12 @@ struct Settings {
 
   /// Where another shard of the same source keeps its manifest.
   [[nodiscard]] StoreUrl checkpoint_of(const Shard& shard) const;
+  enum class StoreRole { source, checkpoint, own };
+  /// Whose store a receipt at `at` goes to: one that is in use anyway, unless it is given options of its own.
+  [[nodiscard]] StoreRole role_of_receipt(const StoreUrl& at) const {
+    if (receipt_store.empty() && url.same_store(at)) return StoreRole::source;
+    return receipt_store.empty() && checkpoint_url.same_store(at) ? StoreRole::checkpoint : StoreRole::own;
+  }
   /// The person gave the source's store options, and none for the manifest in another bucket.
   [[nodiscard]] bool store_unset() const {
     return !one_store && checkpoint_url.scheme == "s3" && checkpoint_store.empty() && !store.empty();

@@ -228,6 +228,25 @@ TEST(S3SourceOptions, OptionsMadeInCodeMeetTheSameRules) {
   }
 }
 
+// A run writes it, and `millrace verify` reads it, where this says.
+TEST(S3SourceOptions, AReceiptGoesToAStoreThatIsInUseUnlessItHasOptionsOfItsOwn) {
+  using enum Settings::StoreRole;
+  const auto role = [](const std::string& url, std::map<std::string, std::string> store = {}) {
+    S3SourceOptions options;
+    options.url = "s3://b/in/";
+    options.checkpoint.url = "s3://ck/m.json";
+    options.receipt = {url, std::move(store)};
+    const auto settings = settle(options);
+    EXPECT_TRUE(settings) << settings.error().message();
+    return settings->role_of_receipt(settings->receipt_url);
+  };
+  EXPECT_EQ(role("s3://b/r/r.ndjson"), source);
+  EXPECT_EQ(role("s3://ck/r.ndjson"), checkpoint);
+  EXPECT_EQ(role("s3://other/r.ndjson"), own);
+  EXPECT_EQ(role("s3://b/r/r.ndjson", {{"region", "eu-west-1"}}), own);
+  EXPECT_EQ(role("s3://ck/r.ndjson", {{"region", "eu-west-1"}}), own);
+}
+
 TEST(S3SourceOptions, TheSourcesStoreOptionsHoldForAManifestInTheSameBucket) {
   S3SourceOptions options;
   options.url = "s3://b/in/";

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -59,7 +58,7 @@ struct WorkLeft {
 /// What a run would do with the position that is kept.
 struct ResumePlan {
   enum class Kind : std::uint8_t { fresh, resume, finished, refused } kind = Kind::fresh;
-  std::string manifest_url;
+  std::string manifest_url;      ///< empty: the position goes with the run
   std::string refusal;           ///< the error that a run would end with
   std::string listing_change;    ///< what changed behind every position
   std::uint64_t set_aside = 0;   ///< objects that earlier runs quarantined
@@ -77,7 +76,7 @@ struct BackfillPlan {
   std::vector<CodecShare> codecs;     ///< those that occur, in the order of Codec
   bool codecs_by_name = false;        ///< a Content-Encoding may say otherwise
   LaneBalance balance;
-  WorkLeft left;
+  WorkLeft left;                  ///< nothing where a run is refused
   std::uint64_t read_bytes = 0;   ///< of one GET at most
   std::uint64_t pages = 0;        ///< of the listing
   double saves_per_minute = 0;    ///< of the manifest, at most

@@ -51,6 +51,7 @@ Json sample_json(const BackfillPlan& plan) {
       one["records"] = object.records;
     } else {
       one["problem"] = object.problem;
+      if (object.set_aside) one["set_aside"] = true;
     }
     objects.push_back(std::move(one));
   }
@@ -64,9 +65,13 @@ Json sample_json(const BackfillPlan& plan) {
 
 Json run_json(const BackfillPlan& plan) {
   const ResumePlan& resume = plan.resume;
-  Json json{{"state", name_of(resume.kind)}, {"manifest", printable(resume.manifest_url)}};
-  if (resume.kind == ResumePlan::Kind::refused) json["error"] = resume.refusal;
-  json["left"] = {{"objects", plan.left.objects}, {"bytes", plan.left.bytes}};
+  Json json{{"state", name_of(resume.kind)}};
+  if (!resume.manifest_url.empty()) json["manifest"] = printable(resume.manifest_url);
+  if (resume.kind == ResumePlan::Kind::refused) {
+    json["error"] = resume.refusal;
+  } else {
+    json["left"] = {{"objects", plan.left.objects}, {"bytes", plan.left.bytes}};
+  }
   if (plan.left.in_progress != 0) {
     json["in_progress"] = {{"objects", plan.left.in_progress}, {"records_again", plan.left.records_again}};
   }

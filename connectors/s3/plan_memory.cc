@@ -8,6 +8,7 @@
 #include <string>
 
 #include "connectors/s3/codec_choice.h"
+#include "millrace/base/bounded.h"
 #include "millrace/base/bytes.h"
 #include "millrace/base/figures.h"
 #include "millrace/framing/frame_reader.h"
@@ -19,6 +20,8 @@ namespace {
 constexpr std::uint64_t kListedKey = 100;
 // Of an object in the packed listing beside its strings: two lengths, size and time.
 constexpr std::uint64_t kPackedObject = 24;
+// Of an object's line in a receipt beside its strings: its counts, and a few files that it went to.
+constexpr std::uint64_t kReceiptLine = std::uint64_t{1} << 10U;
 // A read on its way and the piece that it becomes, beside their bytes.
 constexpr std::uint64_t kReadState = std::uint64_t{1} << 10U;
 // The receive buffer of a transfer, at most, and a connection with TLS.
@@ -33,8 +36,6 @@ struct LaneNeeds {
 Codec codec_of(const Settings& settings, std::string_view key) {
   return codec_of_setting(settings.given.compression).value_or(codec_of_key(key));
 }
-
-std::string size(std::uint64_t bytes) { return bytes_text(static_cast<double>(bytes)); }
 
 LaneNeeds needs_of_all(const Listing& listing, const Settings& settings, const ReadChunks& chunks) {
   const S3SourceOptions& given = settings.given;
@@ -96,22 +97,27 @@ std::vector<MemoryPart> source_memory(const Listing& listing, const Settings& se
   parts.push_back(
       {"listing", keys + kListedKey * listing.size(),
        fmt::format("{} and their keys, {} bytes each beside them", of_these(listing.size(), "object"), kListedKey)});
-  parts.push_back({"kept listing", keys + etags + kPackedObject * listing.size(),
-                   "the same as it is kept beside the manifest, before it is compressed"});
+  parts.push_back({"kept listing", 2 * (keys + etags + kPackedObject * listing.size()),
+                   "twice what it comes to before it is compressed, to be kept beside the manifest"});
+  if (settings.receipt) {
+    parts.push_back({"receipt", 2 * (keys + etags + kReceiptLine * listing.size()),
+                     fmt::format("twice {} of about {} and its key, to put it together",
+                                 of_these(listing.size(), "line"), bytes_text(kReceiptLine))});
+  }
   parts.push_back(
-      {"read ahead", pool, fmt::format("{}prefetch_bytes ({})", each_lane, size(given.prefetch_bytes.bytes))});
+      {"read ahead", pool, fmt::format("{}prefetch_bytes ({})", each_lane, bytes_text(given.prefetch_bytes.bytes))});
   // A cut record is carried into the room in front of the next chunk; an object's last read may need that for itself.
   parts.push_back({"reads", bounded_sum(bounded_product(out, kReadState), bounded_product(2 * large, kChunkHeadroom)),
                    fmt::format("{} at a time, what stands around their bytes", of_these(out, "read"))});
   parts.push_back({"chunks at work", bounded_product(lanes, chunk),
-                   fmt::format("{}the read of {} that is being framed", each_lane, size(chunks.read_bytes()))});
-  parts.push_back(
-      {"windows", bounded_product(lanes, 2 * FrameReaderOptions{}.window_bytes),
-       fmt::format("{}decoded bytes ({}), and those before them", each_lane, size(FrameReaderOptions{}.window_bytes))});
+                   fmt::format("{}the read of {} that is being framed", each_lane, bytes_text(chunks.read_bytes()))});
+  parts.push_back({"windows", bounded_product(lanes, 2 * FrameReaderOptions{}.window_bytes),
+                   fmt::format("{}decoded bytes ({}), and those before them", each_lane,
+                               bytes_text(FrameReaderOptions{}.window_bytes))});
   if (needs.record != 0) {
     parts.push_back({"long records", bounded_product(2, needs.record),
                      fmt::format("2 x one record in each lane that is put together from pieces (max_record_bytes, {})",
-                                 size(given.max_record_bytes.bytes))});
+                                 bytes_text(given.max_record_bytes.bytes))});
   }
   if (needs.decoder != 0) {
     parts.push_back({"decoders", needs.decoder,
@@ -120,8 +126,9 @@ std::vector<MemoryPart> source_memory(const Listing& listing, const Settings& se
   }
   if (settings.url.scheme == "s3") {
     const std::uint64_t requests = std::min<std::uint64_t>({given.requests_in_flight, reads_in_flight, reads});
-    parts.push_back({"connections", bounded_product(requests, kTransfer),
-                     fmt::format("{} x {} (requests_in_flight)", of_these(requests, "request"), size(kTransfer))});
+    parts.push_back(
+        {"connections", bounded_product(requests, kTransfer),
+         fmt::format("{} x {} (requests_in_flight)", of_these(requests, "request"), bytes_text(kTransfer))});
   }
   return parts;
 }

@@ -6,6 +6,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
+
 #include "connectors/s3/plan_memory.h"
 #include "connectors/s3/plan_text.h"
 #include "connectors/s3/rights.h"
@@ -32,7 +35,7 @@ Listing listing_of(const std::vector<std::pair<std::string, std::uint64_t>>& obj
 
 Settings settings_of(S3SourceOptions options) {
   options.url = "s3://b/in/";
-  options.checkpoint.url = "s3://b/ck/m.json";
+  if (options.checkpoint.url.empty()) options.checkpoint.url = "s3://b/ck/m.json";
   auto settings = settle(std::move(options));
   EXPECT_TRUE(settings) << settings.error().message();
   return *std::move(settings);
@@ -93,7 +96,8 @@ TEST(Plan, INV7_PlainObjectsOfOneReadEachNeedNoRecordPutTogether) {
   std::map<std::string, std::uint64_t> parts;
   for (const MemoryPart& part : source_memory(listing, settings, chunks, 2, 64)) parts[part.what] = part.bytes;
   EXPECT_EQ(parts.at("listing"), 8 + 200U);
-  EXPECT_EQ(parts.at("kept listing"), 8 + 6 + 48U);
+  EXPECT_EQ(parts.at("kept listing"), 2 * (8 + 6 + 48U));
+  EXPECT_FALSE(parts.contains("receipt"));
   EXPECT_EQ(parts.at("read ahead"), 8 * kMi);
   EXPECT_EQ(parts.at("reads"), 2 * kKi + 2 * 2 * 16 * kKi) << "two reads, and room in front of two chunks";
   EXPECT_EQ(parts.at("chunks at work"), 2 * (kMi + 16 * kKi + 64));
@@ -103,20 +107,28 @@ TEST(Plan, INV7_PlainObjectsOfOneReadEachNeedNoRecordPutTogether) {
   EXPECT_FALSE(parts.contains("long records"));
 }
 
+TEST(Plan, INV7_AReceiptIsPutTogetherInMemory) {
+  S3SourceOptions options;
+  options.receipt.url = "s3://b/r.ndjson";
+  const Listing listing = listing_of({{"in/a", kMi}, {"in/b", 10}});
+  const Settings settings = settings_of(options);
+  const ReadChunks chunks(2, 4 * kMi, kMi, {.read_bytes = kMi});
+  const auto parts = source_memory(listing, settings, chunks, 2, 64);
+  const auto receipt = std::ranges::find(parts, "receipt", &MemoryPart::what);
+  ASSERT_NE(receipt, parts.end());
+  EXPECT_EQ(receipt->bytes, 2 * (8 + 6 + 2 * kKi)) << "two lines, as parts and as a whole";
+}
+
 TEST(Plan, INV7_EachLaneHasTheLargestDecoderOfItsObjects) {
   // Lane 0: gzip and zstd; lane 1: gzip; lane 2: plain, of several reads.
   const Settings settings = settings_of({.lanes = 3, .max_record_bytes = {kMi}, .zstd_window_log_max = 20});
   const ReadChunks chunks(3, 8 * kMi, 512 * kKi, {.read_bytes = 512 * kKi});
   const Listing listing = listing_of({{"in/a.gz", 10}, {"in/b.gz", 10}, {"in/c", 600 * kKi}, {"in/d.zst", 10}});
   EXPECT_EQ(longest_record(listing, settings), kMi) << "nothing tells how much a compressed object holds";
-  for (const MemoryPart& part : source_memory(listing, settings, chunks, 5, 64)) {
-    if (part.what == "decoders") {
-      EXPECT_EQ(part.bytes, (kMi + kMi) + 128 * kKi);
-    }
-    if (part.what == "long records") {
-      EXPECT_EQ(part.bytes, 2 * (kMi + kMi + 600 * kKi));
-    }
-  }
+  std::map<std::string, std::uint64_t> parts;
+  for (const MemoryPart& part : source_memory(listing, settings, chunks, 5, 64)) parts[part.what] = part.bytes;
+  EXPECT_EQ(parts.at("decoders"), (kMi + kMi) + 128 * kKi);
+  EXPECT_EQ(parts.at("long records"), 2 * (kMi + kMi + 600 * kKi));
 }
 
 TEST(Plan, RightsAreThoseOfTheTable) {
@@ -147,7 +159,17 @@ TEST(Plan, RightsAreThoseOfTheTable) {
   sink.if_exists = IfExists::fail;
   const auto local = s3_sink::check(sink);
   ASSERT_TRUE(local);
-  EXPECT_THAT(text(s3_sink::rights_of(*local)), ElementsAre("write file:///out/*"));
+  EXPECT_THAT(text(s3_sink::rights_of(*local)), ElementsAre("write file:///out/*", "read file:///out/*"));
+  sink.if_exists = IfExists::overwrite;
+  const auto blind = s3_sink::check(sink);
+  ASSERT_TRUE(blind);
+  EXPECT_THAT(text(s3_sink::rights_of(*blind)), ElementsAre("write file:///out/*"));
+
+  options.receipt.url = "";
+  options.checkpoint.url = "file:///tmp/millrace-1-2/manifest.json";
+  EXPECT_THAT(
+      text(rights_of(settings_of(options), /*keeps_position=*/false)),
+      ElementsAre("s3:ListBucket s3://b, where s3:prefix is in/", "s3:GetObject s3://b/in/*", "write file:///tmp/*"));
 }
 
 TEST(Plan, EstimatesNeedEveryCodecDecoded) {
@@ -195,7 +217,7 @@ TEST(Plan, TextNamesWhatAPersonLooksFor) {
         "  bytes      3.0 MiB stored\n", "  also takes data/v10/, data/v1-old/\n", "gzip   997 objects     2.0 MiB\n",
         "4: 300 objects each, 1.0 KiB to 2.0 MiB\n",
         "lane 2 has 2.6 times the mean; its largest object is 'data/v1/big\\t' with 1.0 MiB\n",
-        "12 GET of at most 2.0 MiB, 2 pages of the listing\n", "12 saves of the manifest a minute at most",
+        "12 GET of at most 2.0 MiB, 2 pages of the listing\n", "the manifest is saved 12 times a minute at most",
         "  memory     33.0 MiB at most:\n", "32.0 MiB  read ahead      4 lanes x prefetch_bytes (8.0 MiB)\n",
         "s3:GetObject  s3://b/data/v1*  (to read the objects)\n",
         "  a run      goes on from s3://b/ck.json: 7 objects and 1.0 MiB left\n",

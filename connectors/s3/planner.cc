@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <iterator>
 #include <utility>
 
@@ -29,22 +30,25 @@ struct Stores {
       MILLRACE_ASSIGN(stores.checkpoint, open(settings.checkpoint_url, settings.checkpoint_store, context));
     }
     if (!settings.receipt) return stores;
-    const StoreUrl& url = settings.receipt_url;
-    const bool shared = settings.receipt_store.empty();
-    if (shared && settings.url.same_store(url)) {
-      stores.receipt = stores.source;
-    } else if (shared && settings.checkpoint_url.same_store(url)) {
-      stores.receipt = stores.checkpoint;
-    } else {
-      MILLRACE_ASSIGN(stores.receipt, open(url, settings.receipt_store, context));
+    const Settings::StoreRole role = settings.role_of_receipt(settings.receipt_url);
+    stores.receipt = role == Settings::StoreRole::source ? stores.source : stores.checkpoint;
+    if (role == Settings::StoreRole::own) {
+      MILLRACE_ASSIGN(stores.receipt, open(settings.receipt_url, settings.receipt_store, context));
     }
     return stores;
   }
 };
 
-ResumePlan resume_of(const Preview& preview, const Settings& settings) {
+/// At most. A sign of life is due a third of owner_timeout behind the save before it, whatever that was for.
+double saves_per_minute(Duration interval, Duration owner_timeout) {
+  const std::chrono::duration<double> commits = interval;
+  const std::chrono::duration<double> sign_of_life = std::chrono::duration<double>(owner_timeout) / 3;
+  return std::ceil(commits / sign_of_life) * (std::chrono::minutes(1) / commits);
+}
+
+ResumePlan resume_of(const Preview& preview, const Settings& settings, bool keeps_position) {
   ResumePlan resume;
-  resume.manifest_url = settings.checkpoint_url.to_string();
+  if (keeps_position) resume.manifest_url = settings.checkpoint_url.to_string();
   resume.owner_timeout = settings.given.checkpoint.owner_timeout;
   if (preview.manifest && !preview.manifest->owner.released && !is_gone(preview.manifest->owner)) {
     resume.kept_by = preview.manifest->owner;
@@ -81,23 +85,28 @@ BackfillPlan plan_of(const Preview& preview, const Settings& settings, const Rea
                         !plan.codecs.empty() && plan.codecs.front().codec == Codec::none;
   plan.balance = balance_of(listing, given.lanes);
   // Positions count in the listing that was dealt, which has quarantined objects as they were listed then.
-  plan.left = preview.prepared ? work_left(*preview.prepared->listing, preview.prepared->resume.starts, chunks)
-                               : work_left(listing, std::vector<Position>(given.lanes), chunks);
+  if (preview.prepared) {
+    plan.left = work_left(*preview.prepared->listing, preview.prepared->resume.starts, chunks);
+  }
   plan.read_bytes = chunks.read_bytes();
   plan.pages = preview.pages;
-  plan.saves_per_minute = std::chrono::duration<double>(std::chrono::minutes(1)) /
-                          std::chrono::duration<double>(request.checkpoint_interval);
+  if (request.keeps_position) {
+    plan.saves_per_minute = saves_per_minute(request.checkpoint_interval, given.checkpoint.owner_timeout);
+  }
   plan.siblings = sibling_prefixes(listing, settings.url.key);
   plan.archived_skipped = given.on_archived == OnArchived::skip;
   plan.archived_unasked = plan.counts.archived > 0 && given.on_archived == OnArchived::fail && !request.sniff;
-  plan.memory = source_memory(listing, settings, chunks, plan.left.reads, advice.reads_in_flight);
+  // A refused run would not read; what it would take once that is put right is told all the same.
+  const std::uint64_t reads =
+      preview.prepared ? plan.left.reads : work_left(listing, std::vector<Position>(given.lanes), chunks).reads;
+  plan.memory = source_memory(listing, settings, chunks, reads, advice.reads_in_flight);
   if (request.memory_behind_source) {
     auto behind = request.memory_behind_source(given.lanes, longest_record(listing, settings));
     std::ranges::move(behind, std::back_inserter(plan.memory));
   }
-  plan.rights = rights_of(settings);
+  plan.rights = rights_of(settings, request.keeps_position);
   for (const NeededRight& right : request.sink_rights) plan.rights.push_back(right);
-  plan.resume = resume_of(preview, settings);
+  plan.resume = resume_of(preview, settings, request.keeps_position);
   return plan;
 }
 

@@ -14,8 +14,11 @@
 namespace millrace::s3_source {
 namespace {
 
+using millrace::testing::Fault;
+using millrace::testing::FaultyStore;
 using millrace::testing::StoreOp;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class PlannerTest : public SourceTest {
  protected:
@@ -28,22 +31,23 @@ class PlannerTest : public SourceTest {
     auto settings = settle(options);
     EXPECT_TRUE(settings) << settings.error().message();
     settings->retry = {.tries = 2, .backoff = {.initial = Duration(1), .cap = Duration(1)}};
-    PlanRequest request;
     request.sniff = sniff;
     auto made =
         plan_backfill(*settings, {}, request, [this](const StoreUrl&, const StoreOptions&, const StoreContext&) {
-          return Result<std::shared_ptr<ObjectStore>>(memory);
+          return Result<std::shared_ptr<ObjectStore>>(faulty);
         });
     EXPECT_TRUE(made) << made.error().message();
     return made ? *std::move(made) : BackfillPlan();
   }
   /// What a run ends with.
   Result<void> run() {
-    BackfillRig rig(memory);
+    BackfillRig rig(faulty);
     rig.options = options;
     return rig.run();
   }
+  const std::shared_ptr<FaultyStore> faulty = std::make_shared<FaultyStore>(memory);
   S3SourceOptions options;
+  PlanRequest request;
 };
 
 TEST_F(PlannerTest, LooksAndDoesNothing) {
@@ -64,8 +68,8 @@ TEST_F(PlannerTest, LooksAndDoesNothing) {
   EXPECT_EQ(memory->count(StoreOp::put), 0U);
   EXPECT_EQ(memory->count(StoreOp::read), 0U);
   EXPECT_EQ(memory->count(StoreOp::remove), 0U);
-  for (const auto& request : memory->requests()) {
-    EXPECT_TRUE(request.op == StoreOp::list || request.key == kManifest) << request.key;
+  for (const auto& made : memory->requests()) {
+    EXPECT_TRUE(made.op == StoreOp::list || made.key == kManifest) << made.key;
   }
 }
 
@@ -111,6 +115,9 @@ TEST_F(PlannerTest, RefusesInTheWordsOfARun) {
     EXPECT_EQ(refused.resume.refusal, ran.error().describe());
     EXPECT_THAT(refused.resume.refusal, HasSubstr(part));
     EXPECT_GT(refused.objects, 0U) << "what was listed is told all the same";
+    EXPECT_EQ(refused.left, WorkLeft{}) << "and no work, as none would be done";
+    EXPECT_THAT(plan_text(refused), HasSubstr("  requests   1 page of the listing\n  memory "));
+    EXPECT_THAT(plan_json(refused), Not(HasSubstr(R"("left")")));
   };
   options.lanes = 3;
   expect_same("lanes was 2 and is 3 now");
@@ -140,10 +147,56 @@ TEST_F(PlannerTest, ArchivedObjectsAreAskedOnRequestOnly) {
   EXPECT_FALSE(unasked.can_run());
   EXPECT_THAT(plan_text(unasked), HasSubstr("would fail unless the archived objects have been restored"));
   EXPECT_EQ(memory->count(StoreOp::read), 0U);
+  EXPECT_TRUE(plan(/*sniff=*/true).can_run()) << "it has been restored";
+  faulty->add({.op = StoreOp::read,
+               .key = "cold",
+               .times = Fault::kAlways,
+               .error = Error::fatal(ErrorCode::not_supported, "403 InvalidObjectState")});
   const BackfillPlan asked = plan(/*sniff=*/true);
-  EXPECT_EQ(asked.can_run(), run().has_value());
+  EXPECT_FALSE(asked.can_run());
+  const auto ran = run();
+  ASSERT_FALSE(ran);
+  EXPECT_EQ(asked.resume.refusal, ran.error().describe());
   options.on_archived = OnArchived::skip;
   EXPECT_TRUE(plan().can_run());
+  EXPECT_TRUE(run());
+}
+
+TEST_F(PlannerTest, WhatIsSetAsideEndsNoRun) {
+  fill(2);
+  memory->set("in/z.gz", "not gzip\n");
+  EXPECT_FALSE(plan(/*sniff=*/true).can_run());
+  options.on_object_error = OnObjectError::quarantine;
+  const BackfillPlan sniffed = plan(/*sniff=*/true);
+  EXPECT_TRUE(sniffed.can_run());
+  EXPECT_THAT(plan_text(sniffed), HasSubstr("a run would set aside: object 's3://b/in/z.gz'"));
+  EXPECT_THAT(plan_text(sniffed), Not(HasSubstr("would fail")));
+  EXPECT_THAT(plan_json(sniffed), HasSubstr(R"("set_aside":true)"));
+  const auto ran = run();
+  ASSERT_TRUE(ran) << ran.error().message();
+  const BackfillPlan done = plan();
+  EXPECT_EQ(done.resume.kind, ResumePlan::Kind::finished);
+  EXPECT_THAT(plan_text(done), HasSubstr("1 object that could not be read was set aside by earlier runs\n"));
+  EXPECT_THAT(plan_text(done), HasSubstr("exit code 4; with --retry-quarantined"));
+}
+
+TEST_F(PlannerTest, APositionThatGoesWithTheRunIsNotNamed) {
+  fill(1);
+  request.keeps_position = false;
+  const BackfillPlan made = plan();
+  EXPECT_EQ(made.saves_per_minute, 0);
+  EXPECT_THAT(plan_text(made), Not(HasSubstr("manifest.json")));
+  EXPECT_THAT(plan_text(made), Not(HasSubstr("times a minute")));
+  EXPECT_THAT(plan_json(made), Not(HasSubstr("manifest.json")));
+}
+
+// owner_timeout 30s asks for a sign of life 10 s after each save.
+TEST_F(PlannerTest, SignsOfLifeAreSavesToo) {
+  fill(1);
+  for (const auto& [seconds, saves] : {std::pair(5, 12), {10, 6}, {15, 8}, {60, 6}}) {
+    request.checkpoint_interval = std::chrono::seconds(seconds);
+    EXPECT_DOUBLE_EQ(plan().saves_per_minute, saves) << "every " << seconds << " s";
+  }
 }
 
 TEST_F(PlannerTest, A14_SiblingsAreShownBeforeARun) {
@@ -194,6 +247,16 @@ TEST_F(PlannerTest, ASampleTellsWhatObjectsHold) {
   const auto ran = run();
   ASSERT_FALSE(ran);
   EXPECT_EQ(lies.sample->objects.back().problem, ran.error().message());
+}
+
+TEST_F(PlannerTest, AStoreThatIsAwayIsWaitedForOnce) {
+  fill(3);
+  faulty->add({.op = StoreOp::read,
+               .key = "in/",
+               .times = Fault::kAlways,
+               .error = Error::retryable(ErrorCode::unavailable, "503 SlowDown")});
+  EXPECT_EQ(plan(/*sniff=*/true).sample->problems(), 3U);
+  EXPECT_EQ(faulty->hits(), 2U + 1U + 1U) << "two tries of the first, one of each other";
 }
 
 TEST_F(PlannerTest, ASampleIsOfWhatWasListed) {

@@ -58,23 +58,31 @@ StoreUrl with_key(StoreUrl url, std::string key) {
 
 }  // namespace
 
-std::vector<NeededRight> s3_source::rights_of(const Settings& settings) {
+std::vector<NeededRight> s3_source::rights_of(const Settings& settings, bool keeps_position) {
   std::vector<NeededRight> all;
   Rights rights(all);
   rights.list(settings.url, "to list what is there");
   rights.get(settings.url, "*", "to read the objects");
   const StoreUrl& manifest = settings.checkpoint_url;
-  const StoreUrl listing = with_key(manifest, listing_key(manifest.key));
-  rights.get(manifest, "", "to find the position");
-  rights.put(manifest, "", "to keep the position");
-  rights.list_bucket(manifest, "or a manifest that is not there yet is answered by 403");
-  rights.put(listing, "", "to keep the first listing");
-  rights.get(listing, "", "to say what has changed since");
+  if (keeps_position) {
+    const StoreUrl listing = with_key(manifest, listing_key(manifest.key));
+    rights.get(manifest, "", "to find the position");
+    rights.put(manifest, "", "to keep the position");
+    rights.list_bucket(manifest, "or a manifest that is not there yet is answered by 403");
+    rights.put(listing, "", "to keep the first listing");
+    rights.get(listing, "", "to say what has changed since");
+  } else {
+    const std::string_view own = folder_of(manifest.key);
+    rights.put(with_key(manifest, std::string(folder_of(own.substr(0, own.size() - 1)))), "*",
+               "for a position that is gone when the run ends");
+  }
   if (!settings.receipt) return all;
-  const StoreUrl parts = with_key(manifest, key_beside(manifest.key, "receipt-"));
-  rights.put(parts, "*", "parts of the receipt");
-  rights.get(parts, "*", "to put the receipt together");
-  rights.remove(parts, "*", "when it is finished; without it they stay");
+  if (keeps_position) {
+    const StoreUrl parts = with_key(manifest, key_beside(manifest.key, "receipt-"));
+    rights.put(parts, "*", "parts of the receipt");
+    rights.get(parts, "*", "to put the receipt together");
+    rights.remove(parts, "*", "when it is finished; without it they stay");
+  }
   rights.put(settings.receipt_url, "", "the receipt");
   rights.get(settings.receipt_url, "", "to go on with it, and to verify");
   return all;
@@ -87,6 +95,7 @@ std::vector<NeededRight> s3_sink::rights_of(const CheckedOptions& options) {
   const StoreUrl probe = with_key(options.base, options.probe_key);
   rights.put(below, "*", "to write the objects");
   if (options.if_exists == IfExists::verify) rights.get(below, "*", "to compare what lies there (if_exists: verify)");
+  if (options.if_exists == IfExists::fail) rights.get(below, "*", "to know its own again, where a put went unanswered");
   if (!options.probe) return all;
   rights.put(probe, "", "to try the store at the start (probe)");
   rights.remove(probe, "", "to remove that again; without it, it stays");

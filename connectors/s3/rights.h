@@ -10,7 +10,8 @@
 #include "millrace/pipeline/plan.h"
 
 namespace millrace::s3_source {
-[[nodiscard]] std::vector<NeededRight> rights_of(const Settings& settings);
+/// Without `keeps_position` the manifest lies in a folder for temporary files and goes with the run.
+[[nodiscard]] std::vector<NeededRight> rights_of(const Settings& settings, bool keeps_position = true);
 }  // namespace millrace::s3_source
 
 namespace millrace::s3_sink {

@@ -9,9 +9,10 @@
 
 #include "connectors/s3/codec_choice.h"
 #include "connectors/s3/etag_form.h"
+#include "connectors/s3/quarantine.h"
+#include "connectors/s3/read_now.h"
 #include "millrace/base/bytes.h"
 #include "millrace/base/printable.h"
-#include "millrace/base/sync.h"
 #include "millrace/framing/frame_reader.h"
 
 namespace millrace::s3_source {
@@ -19,37 +20,21 @@ namespace {
 
 constexpr std::size_t kFramesAtATime = 4096;
 
-/// One read, waited for.
-ReadOutcome read_now(ObjectStore& store, ReadRequest request) {
-  Mutex mutex;
-  CondVar changed;
-  std::optional<ReadOutcome> outcome;
-  request.done = [&](ReadOutcome ended) {
-    const MutexLock lock(mutex);
-    outcome = std::move(ended);
-    changed.notify_all();
-  };
-  const auto handle = store.start_read(std::move(request));
-  const MutexLock lock(mutex);
-  while (!outcome) changed.wait(mutex);
-  return *std::move(outcome);
-}
-
-/// Reads the first bytes of objects as they were listed.
+/// Reads the first bytes of objects as they were listed. A store that is away is waited for once, not for each object.
 class Front {
  public:
   Front(ObjectStore& store, const RetryPolicy& retry, Clock& clock, Random& random, StopSignal& stop)
-      : store_(store), retry_(retry), clock_(clock), random_(random), stop_(stop) {}
+      : store_(store), tries_(retry, random), clock_(clock), stop_(stop) {}
 
   Result<ReadInfo> read(const ListedObject& object, ByteChunk& into) {
-    Tries tries(retry_, random_);
     while (true) {
       auto info = try_once(object, into);
-      if (info) {
-        into.set_size(into.capacity());
+      if (info || !info.error().is_retryable()) {
+        tries_.progress();
+        if (info) into.set_size(into.capacity());
         return info;
       }
-      const auto wait = tries.next(info.error(), clock_.now());
+      const auto wait = tries_.next(info.error(), clock_.now());
       if (!wait || stop_.wait(clock_, *wait)) return info;
     }
   }
@@ -72,9 +57,8 @@ class Front {
   }
 
   ObjectStore& store_;
-  const RetryPolicy retry_;
+  Tries tries_;
   Clock& clock_;
-  Random& random_;
   StopSignal& stop_;
 };
 
@@ -114,7 +98,10 @@ SampledObject sample_one(Front& front, const ListedObject& object, const Setting
     if (out.codec != Codec::none) name += fmt::format(" ({})", to_string(out.codec));
     return count(settings, std::move(bytes), length == object.size, out);
   }();
-  if (!looked) out.problem = fmt::format("{}: {}", name, looked.error().message());
+  if (looked) return out;
+  out.problem = fmt::format("{}: {}", name, looked.error().message());
+  out.set_aside =
+      settings.given.on_object_error == OnObjectError::quarantine && is_fault_of_object(looked.error().code());
   return out;
 }
 
@@ -122,7 +109,7 @@ SampledObject sample_one(Front& front, const ListedObject& object, const Setting
 
 std::uint64_t Sample::problems() const {
   return static_cast<std::uint64_t>(
-      std::ranges::count_if(objects, [](const SampledObject& object) { return !object.problem.empty(); }));
+      std::ranges::count_if(objects, [](const SampledObject& o) { return !o.problem.empty() && !o.set_aside; }));
 }
 
 std::optional<double> Sample::expansion(Codec codec) const {

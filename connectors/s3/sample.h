@@ -28,12 +28,14 @@ struct SampledObject {
   std::uint64_t stored = 0;   ///< bytes that were looked at
   std::uint64_t decoded = 0;  ///< made of them
   std::uint64_t records = 0;  ///< whole ones among these
-  std::string problem;        ///< the error that a run would end with here; empty: none
+  std::string problem;        ///< why a run cannot read it; empty: it can
+  bool set_aside = false;     ///< for that a run leaves it out and goes on (on_object_error: quarantine)
 };
 
 struct Sample {
   std::vector<SampledObject> objects;
 
+  /// Objects that a run would end with.
   [[nodiscard]] std::uint64_t problems() const;
   /// Decoded bytes for each stored byte, over the sampled objects of a codec; nothing when none could be decoded.
   [[nodiscard]] std::optional<double> expansion(Codec codec) const;

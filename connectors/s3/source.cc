@@ -77,14 +77,9 @@ Result<void> BackfillSource::open(SourceContext context) {
 
 Result<void> BackfillSource::open_receipt(const std::string& owner) {
   const StoreUrl& url = settings_.receipt_url;
-  std::shared_ptr<ObjectStore> store;
-  if (!settings_.receipt_store.empty()) {
-    MILLRACE_ASSIGN(store, open_one(url, settings_.receipt_store));
-  } else if (settings_.url.same_store(url)) {
-    store = store_;
-  } else if (settings_.checkpoint_url.same_store(url)) {
-    store = checkpoint_store_;
-  } else {
+  const Settings::StoreRole role = settings_.role_of_receipt(url);
+  std::shared_ptr<ObjectStore> store = role == Settings::StoreRole::source ? store_ : checkpoint_store_;
+  if (role == Settings::StoreRole::own) {
     MILLRACE_ASSIGN(store, open_one(url, settings_.receipt_store));
   }
   receipt_file_ = std::make_unique<ReceiptFile>(checkpoint_store_, std::move(store),

@@ -42,6 +42,7 @@ list(APPEND S3_SOURCES
   quarantine.cc
   read_chunks.cc
   read_failure.cc
+  read_now.cc
   receipt.cc
   receipt_book.cc
   receipt_file.cc

@@ -16,7 +16,7 @@ bool means_no_conditions(const Error& error) { return error.code() == ErrorCode:
 Error needs_get(Error error) {
   if (error.code() != ErrorCode::permission_denied) return error;
   return std::move(error).prefixed(
-      "the key is taken, and looking at what is there needs s3:GetObject (if_exists overwrite or fail do without): ");
+      "the key is taken, and looking at what is there needs s3:GetObject (if_exists overwrite does without): ");
 }
 
 }  // namespace
@@ -54,7 +54,7 @@ Result<void> ObjectWriter::put(const std::string& key, std::string_view body, Pu
   return {};
 }
 
-/// Makes the object unless its key is taken; by somebody else, that is (rulings: if_exists).
+/// Makes the object unless its key is taken; by somebody else, that is.
 Result<void> ObjectWriter::create(const std::string& key, std::string_view body, bool tried_before) {
   if (!upload_->conditions.load(memory_order_relaxed)) return create_unguarded(key, body, tried_before);
   auto made = put(key, body, PutCondition::if_absent);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "millrace/base/bounded.h"
 #include "millrace/base/figures.h"
 
 namespace millrace {
@@ -23,23 +24,67 @@ constexpr std::uint64_t kEmptyBatch = 512;
 // What stands around one record in a wrapper.
 constexpr std::uint64_t kWrapper = std::uint64_t{1} << 10U;
 
-/// What one record becomes: base64 takes a third more, and strings are escaped.
-std::uint64_t encoded(const EncodeSpec& spec, std::uint64_t record) {
-  if (spec.format == EncodeFormat::discard) return 0;
-  if (spec.format == EncodeFormat::raw) return bounded_sum(record, spec.delimiter.size());
-  return bounded_sum(bounded_product(2, record), kWrapper);
+/// The largest number of bytes that escaping makes of one: \u001f.
+constexpr std::uint64_t kEscape = 6;
+
+/// What one payload becomes before it is encoded. A row becomes an object: its fields, and the names in the header,
+/// which is no longer than a row may be, are escaped; a name takes two quotes, a colon and a comma, and an empty field
+/// two quotes or null, in place of a delimiter.
+std::uint64_t decoded(const DecodeOptions& decode, std::uint64_t payload) {
+  if (decode.kind != DecodeOptions::Kind::csv) return payload;
+  return bounded_sum(bounded_product(2 * kEscape, payload), 2 * kEscape);
 }
 
-std::string size(std::uint64_t bytes) { return bytes_text(static_cast<double>(bytes)); }
+bool is_json(EncodeFormat format) { return format == EncodeFormat::json_lines || format == EncodeFormat::json_array; }
+
+bool passes_bytes(const DecodeOptions& decode) {
+  return decode.kind == DecodeOptions::Kind::none || decode.kind == DecodeOptions::Kind::raw;
+}
+
+/// What one payload becomes as it is written.
+std::uint64_t encoded(const DecodeOptions& decode, const EncodeSpec& spec, std::uint64_t payload) {
+  const std::uint64_t record = decoded(decode, payload);
+  if (spec.format == EncodeFormat::discard) return 0;
+  if (spec.format == EncodeFormat::raw) return bounded_sum(record, spec.delimiter.size());
+  if (decode.kind == DecodeOptions::Kind::text) return bounded_sum(bounded_product(kEscape, record), kWrapper);
+  // Bytes that are no JSON become base64, in groups of three.
+  const std::uint64_t bytes = passes_bytes(decode) ? bounded_product(4, record / 3 + 1) : record;
+  return bounded_sum(bytes, kWrapper);
+}
+
+/// What a lane keeps beside one payload to look into it, at most, whatever the payload holds.
+std::uint64_t to_decode(const DecodeOptions& decode, const EncodeSpec& spec, std::uint64_t payload) {
+  using Kind = DecodeOptions::Kind;
+  // A vector that grows has its old half beside the new whole.
+  constexpr std::uint64_t kGrowing = 3;
+  if (decode.kind == Kind::csv) {
+    // A field for each delimiter; the row as an object, in a buffer that grows by half; the names of the header.
+    const std::uint64_t fields = bounded_product(kGrowing * sizeof(CsvField), bounded_sum(payload, 1));
+    return bounded_sum(fields, bounded_product(3, decoded(decode, payload)));
+  }
+  if (decode.kind != Kind::json && !(passes_bytes(decode) && is_json(spec.format))) return 0;
+  // The places of the tokens (JsonTokens), four bytes each, for up to twice as many bytes as the longest document has.
+  std::uint64_t all = bounded_product(8, std::max<std::uint64_t>(payload, std::uint64_t{8} << 10U));
+  if (decode.kind != Kind::json) return all;
+  // An element for each two bytes ("1,").
+  if (decode.framing == decode::JsonFraming::array) {
+    all = bounded_sum(all, bounded_product(kGrowing * sizeof(decode::Json), payload / 2 + 1));
+  }
+  // A key for each five bytes (`"":1,`), 32 bytes of JsonKeys each, and the keys without their escapes.
+  if (decode.reject_duplicate_keys) {
+    all = bounded_sum(all, bounded_sum(bounded_product(kGrowing * 32, payload / 5 + 1), payload));
+  }
+  return all;
+}
 
 }  // namespace
 
-std::vector<MemoryPart> memory_bound(const PipelineOptions& options, const Sink& sink, std::uint64_t lanes,
-                                     std::uint64_t longest_record) {
+std::vector<MemoryPart> memory_bound(const PipelineOptions& options, const DecodeOptions& decode, const Sink& sink,
+                                     std::uint64_t lanes, std::uint64_t longest_record) {
   const SealPolicy policy = sink.seal_policy();
   const EncodeSpec spec = sink.encode_spec();
   const std::uint64_t writers = std::max<std::size_t>(sink.traits().concurrency, 1);
-  const std::uint64_t record = encoded(spec, longest_record);
+  const std::uint64_t record = encoded(decode, spec, longest_record);
   // A chunk is sealed behind the record with which it meets a limit.
   const std::uint64_t limit = policy.max_bytes != 0 ? policy.max_bytes : bounded_product(policy.max_records, record);
   const std::uint64_t chunk = spec.format == EncodeFormat::discard ? 0 : bounded_sum(limit, record);
@@ -49,8 +94,15 @@ std::vector<MemoryPart> memory_bound(const PipelineOptions& options, const Sink&
   parts.push_back({"positions", bounded_product(lanes, bounded_product(options.max_pending_batches, kPendingBatch)),
                    fmt::format("{} x {} batches that wait for their writes (checkpoint.max_pending_batches)",
                                of_these(lanes, "lane"), options.max_pending_batches)});
+  if (const std::uint64_t each = to_decode(decode, spec, longest_record); each != 0) {
+    const std::string_view what = decode.kind == DecodeOptions::Kind::csv ? "fields of a row" : "JSON tokens";
+    parts.push_back({"decoding", bounded_product(lanes, each),
+                     fmt::format("{} x the {}, were a record of {} made of nothing else", of_these(lanes, "lane"), what,
+                                 bytes_text(longest_record))});
+  }
   if (chunk != 0) {
-    const std::string of_a_chunk = fmt::format("{} and one record more, {} as written", size(limit), size(record));
+    const std::string of_a_chunk =
+        fmt::format("{} and one record more, {} as written", bytes_text(limit), bytes_text(record));
     parts.push_back({"open output", bounded_product(lanes, chunk),
                      fmt::format("{} x a file or chunk of {}", of_these(lanes, "lane"), of_a_chunk)});
     // A written buffer is kept when it has no more than twice the usual size (SinkQueue).
@@ -66,10 +118,10 @@ std::vector<MemoryPart> memory_bound(const PipelineOptions& options, const Sink&
   } else {
     parts.push_back(
         {"sealed output", bounded_sum(options.max_inflight_bytes, chunk),
-         fmt::format("pipeline.max_inflight_bytes ({}), and one batch more", size(options.max_inflight_bytes))});
+         fmt::format("pipeline.max_inflight_bytes ({}), and one batch more", bytes_text(options.max_inflight_bytes))});
   }
   parts.push_back({"writers", bounded_product(writers, kWriterBuffer),
-                   fmt::format("{}, {} each", of_these(writers, "writer"), size(kWriterBuffer))});
+                   fmt::format("{}, {} each", of_these(writers, "writer"), bytes_text(kWriterBuffer))});
   return parts;
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "millrace/pipeline/config_chain.h"
 #include "millrace/pipeline/pipeline.h"
 #include "millrace/pipeline/plan.h"
 #include "millrace/sink/sink.h"
@@ -13,7 +14,7 @@
 namespace millrace {
 
 /// `longest_record`: bytes of one payload at most.
-[[nodiscard]] std::vector<MemoryPart> memory_bound(const PipelineOptions& options, const Sink& sink,
-                                                   std::uint64_t lanes, std::uint64_t longest_record);
+[[nodiscard]] std::vector<MemoryPart> memory_bound(const PipelineOptions& options, const DecodeOptions& decode,
+                                                   const Sink& sink, std::uint64_t lanes, std::uint64_t longest_record);
 
 }  // namespace millrace

@@ -5,6 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <memory>
+#include <string>
+
+#include "millrace/decode/csv.h"
 
 namespace millrace {
 namespace {
@@ -29,12 +33,13 @@ class ToldSink final : public Sink {
   SinkTraits traits() const override { return all_traits; }
 };
 
-std::map<std::string, std::uint64_t> parts_of(const ToldSink& sink, std::uint64_t lanes, std::uint64_t record) {
+std::map<std::string, std::uint64_t> parts_of(const ToldSink& sink, std::uint64_t lanes, std::uint64_t record,
+                                              const DecodeOptions& decode = {}) {
   PipelineOptions options;
   options.max_inflight_bytes = 100 * kMi;
   options.max_pending_batches = 1000;
   std::map<std::string, std::uint64_t> all;
-  for (const MemoryPart& part : memory_bound(options, sink, lanes, record)) all[part.what] = part.bytes;
+  for (const MemoryPart& part : memory_bound(options, decode, sink, lanes, record)) all[part.what] = part.bytes;
   return all;
 }
 
@@ -59,8 +64,68 @@ TEST(MemoryBound, INV7_SpareBuffersAreOfTheUsualSize) {
   sink.spec.format = EncodeFormat::json_lines;
   sink.all_traits.concurrency = 1;
   const auto parts = parts_of(sink, 1, 64 * kMi);
-  EXPECT_EQ(parts.at("open output"), 8 * kMi + 128 * kMi + 1024) << "a JSON record may double";
+  EXPECT_EQ(parts.at("open output"), 8 * kMi + 89'478'488 + 1024) << "bytes that are no JSON become base64";
   EXPECT_EQ(parts.at("spare output"), 2 * 16 * kMi);
+}
+
+// U+001F is one byte that becomes six.
+TEST(MemoryBound, INV7_TextThatBecomesJsonMayGrowSixfold) {
+  ToldSink sink;
+  sink.policy.max_bytes = 8 * kMi;
+  sink.spec.format = EncodeFormat::json_lines;
+  DecodeOptions decode;
+  decode.kind = DecodeOptions::Kind::text;
+  EXPECT_EQ(parts_of(sink, 1, kMi, decode).at("open output"), 8 * kMi + 6 * kMi + 1024);
+  decode.kind = DecodeOptions::Kind::json;
+  EXPECT_EQ(parts_of(sink, 1, kMi, decode).at("open output"), 8 * kMi + kMi + 1024) << "as it is spelled";
+}
+
+// As long a header as a row may be, of names that have to be escaped, and a row of fields that have to be.
+TEST(MemoryBound, INV7_ARowBecomesAnObjectWithTheNamesOfItsHeader) {
+  constexpr std::size_t kRow = 2047;
+  auto columns = std::make_shared<Columns>();
+  std::string row(kRow, '\x1f');
+  for (std::size_t i = 0; i < 512; ++i) {
+    std::string name(3, '\0');
+    for (std::size_t k = 0; k < 3; ++k) name[k] = static_cast<char>(0x0e + (i >> (3 * k)) % 8);
+    columns->names.push_back(name);
+    if (i != 0) row[i * 4 - 1] = ',';
+  }
+  CsvReader reader;
+  decode::Json object;
+  ASSERT_TRUE(reader.read(row, columns, object)) << reader.error().message();
+
+  ToldSink sink;
+  sink.policy.max_bytes = 1;
+  sink.spec.format = EncodeFormat::raw;
+  sink.spec.delimiter = "";
+  DecodeOptions decode;
+  decode.kind = DecodeOptions::Kind::csv;
+  const std::uint64_t bound = parts_of(sink, 1, kRow, decode).at("open output") - 1;
+  EXPECT_LE(object.view.size(), bound);
+  EXPECT_GT(object.view.size(), bound / 4 * 3) << "and not far below";
+}
+
+TEST(MemoryBound, INV7_LookingIntoARecordTakesTables) {
+  ToldSink sink;
+  sink.spec.format = EncodeFormat::raw;
+  DecodeOptions decode;
+  EXPECT_FALSE(parts_of(sink, 2, kMi, decode).contains("decoding")) << "bytes are passed on";
+  decode.kind = DecodeOptions::Kind::text;
+  EXPECT_FALSE(parts_of(sink, 2, kMi, decode).contains("decoding"));
+  decode.kind = DecodeOptions::Kind::json;
+  EXPECT_EQ(parts_of(sink, 2, kMi, decode).at("decoding"), 2 * 8 * kMi) << "four bytes a token, and room for two";
+  EXPECT_EQ(parts_of(sink, 2, 10, decode).at("decoding"), 2 * 8 * 8192U) << "they are never smaller";
+  decode.framing = decode::JsonFraming::array;
+  EXPECT_EQ(parts_of(sink, 1, kMi, decode).at("decoding"), 8 * kMi + 3 * 24 * (kMi / 2 + 1));
+  decode.framing = decode::JsonFraming::single;
+  decode.reject_duplicate_keys = true;
+  EXPECT_EQ(parts_of(sink, 1, kMi, decode).at("decoding"), 8 * kMi + 3 * 32 * (209'715 + 1) + kMi);
+  decode = {};
+  decode.kind = DecodeOptions::Kind::csv;
+  EXPECT_EQ(parts_of(sink, 1, 99, decode).at("decoding"), 3U * 24 * 100 + 3 * 12 * 100);
+  sink.spec.format = EncodeFormat::json_lines;
+  EXPECT_EQ(parts_of(sink, 1, kMi).at("decoding"), 8 * kMi) << "is it JSON, or to be base64?";
 }
 
 TEST(MemoryBound, INV7_WhatIsOnlyCountedHasNoBytes) {
