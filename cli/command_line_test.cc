@@ -173,7 +173,7 @@ INSTANTIATE_TEST_SUITE_P(Commands, HelpOf,
 
 // Each form that the options allow stands under Usage.
 TEST(Help, WhoTakesFromAndToSaysSo) {
-  for (const char* command : {"run", "validate", "status", "verify", "describe"}) {
+  for (const char* command : {"run", "plan", "validate", "status", "verify", "describe"}) {
     const std::string help = shown({command, "--help"});
     const std::size_t forms = lines_under(help, "Usage:").size();
     EXPECT_EQ(help.find("--from URL --to URL") != std::string::npos, help.find("\n  --from URL") != std::string::npos)

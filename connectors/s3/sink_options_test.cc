@@ -216,6 +216,11 @@ TEST(S3SinkOptions, StoreOptionsAreChecked) {
 TEST(S3SinkOptions, L04_TheTemplateIsCheckedAtLoad) {
   EXPECT_THAT(refused(with("path_template: \"{strem}/{topic}\"\n")),
               HasSubstr("p.yaml:4:20: sink.s3.path_template: at character 1: unknown placeholder {strem}"));
+  for (const char* hidden : {".new/{topic}", "{topic}/.new"}) {
+    const std::string line = "path_template: \"" + std::string(hidden) + "\"\n";
+    EXPECT_THAT(refused("url: file:///out/\n" + line), HasSubstr("begins with a dot")) << hidden;
+    accepted(with(line));
+  }
   EXPECT_THAT(refused(with("path_template: \"{date}\"\n")), HasSubstr("two sources could write one key"));
   EXPECT_TRUE(accepted(with("path_template: \"{object.dir}/{topic}\"\n")).seal.per_object);
 }

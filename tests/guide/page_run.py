@@ -31,7 +31,6 @@ MASKS = [
     (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", "<time>"),
     (r"\b\d+(\.\d+)? s\b|\b\d+m \d+s\b", "<duration>"),
     (r"\b\d+[smhd] ago\b", "<age>"),
-    (r"\b\d+(\.\d+)? [KMG]?i?B\b", "<bytes>"),
     (r"http://127\.0\.0\.1:\d+", "<endpoint>"),
     (r"\b[0-9a-f]+-[0-9a-f]{12,}-[0-9a-f]+\b", "<file-etag>"),
     (r"\b[0-9a-f]{16}\b", "<hash>"),

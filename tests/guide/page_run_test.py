@@ -50,14 +50,13 @@ class PageRun(unittest.TestCase):
             ("Completed after 0.1 s", "Completed after 12.3 s"),
             ("saved 3s ago", "saved 2m ago"),
             ("of 2026-11-30T10:32:54Z", 'of 2026-12-01T00:00:00.123456Z'),
-            ("31.1 KiB read, 7 B written", "31 KiB read, 1.5 MiB written"),
             ('"9906ab-18eccc1b240b3a7f-e"', '"1-28eccc1b240b3a7f-94d"'),
             ('"xxh3":"acf95b14954ec5dc"', '"xxh3":"0000000000000000"'),
         ):
             self.assertEqual(masked(one), masked(other))
 
     def test_what_does_not_vary_is_not(self):
-        for one, other in (("3 records", "4 records"), ("exit code 0", "exit code 1"), ("lane 1", "lane 2"), ("240 of 240", "239 of 240")):
+        for one, other in (("3 records", "4 records"), ("exit code 0", "exit code 1"), ("lane 1", "lane 2"), ("240 of 240", "239 of 240"), ("31.1 KiB read", "31.2 KiB read")):
             self.assertNotEqual(masked(one), masked(other))
             self.assertEqual(masked(one, numbers=True), masked(other, numbers=True))
         self.assertEqual(masked("in 1 write", numbers=True), masked("in 20 writes", numbers=True))
