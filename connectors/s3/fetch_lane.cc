@@ -57,10 +57,9 @@ Taken FetchLane::taken_of(const ObjectRead& read) const {
 }
 
 void FetchLane::skip(std::uint64_t object) {
-  skipped = object;
-  if (route.at_end() || route.ordinal() != object) return;
-  route.next();
-  offset = 0;
+  // Of one that stands before: the lane says so late of an object that it met a fault in, and empty ones are not read.
+  skipped = std::max(skipped.value_or(0), object);
+  for (; !route.at_end() && route.ordinal() <= object; route.next()) offset = 0;
 }
 
 std::optional<std::string> FetchLane::other_version(const ObjectRead& read) {

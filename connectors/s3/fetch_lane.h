@@ -36,7 +36,7 @@ struct FetchLane {
   std::uint64_t charged = 0;                      // since the beginning
   bool failed = false;
   std::optional<std::uint64_t> resumed;  // records of this object were committed before
-  std::optional<std::uint64_t> skipped;  // what is still under way of this object is dropped
+  std::optional<std::uint64_t> skipped;  // what is still under way up to this object is dropped; rising
 
   [[nodiscard]] std::uint64_t held() const noexcept { return charged - feed->released(); }
   [[nodiscard]] bool may_read() const { return !paused.load() && !failed; }
@@ -52,7 +52,7 @@ struct FetchLane {
   [[nodiscard]] ObjectRead* due_retry(SteadyTime now);
   [[nodiscard]] SteadyTime earliest_retry() const;
   [[nodiscard]] Taken taken_of(const ObjectRead& read) const;
-  /// Nothing more of this object.
+  /// Nothing more of this object, nor of those before it.
   void skip(std::uint64_t object);
   [[nodiscard]] bool skips(const ObjectRead& read) const { return skipped && read.ordinal <= *skipped; }
   /// The read that is handed over next is done. Where the listing pins no version, the object's reads must at least be

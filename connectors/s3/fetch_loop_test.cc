@@ -390,6 +390,47 @@ TEST_F(FetchLoopTest, AFaultyObjectEndsItsOwnReadsWhenItIsToBeSetAside) {
   EXPECT_EQ(next(0).ordinal, 2U);
 }
 
+// The lane leaves an object when it meets a fault in it, which may be long after the loop has given up a later one.
+TEST_F(FetchLoopTest, ALateSkipBringsNothingBackOfALaterObject) {
+  options.quarantine = true;
+  list({10, 3000, 10});
+  loop();
+  store->wait_for(5);
+  store->answer(0);
+  EXPECT_EQ(next(0).ordinal, 0U);
+  store->answer(0, Error::fatal(ErrorCode::not_found, "404"));
+  EXPECT_TRUE(next(0).error);
+  store->wait_for_cancel();
+  loop().skip(0, 0);
+  for (int i = 0; i < 2; ++i) store->answer(0, Error::fatal(ErrorCode::cancelled, "cancelled"));
+  store->answer(0);
+  const Piece piece = next(0);
+  EXPECT_EQ(piece.ordinal, 2U);
+  EXPECT_FALSE(piece.error) << piece.error->message();
+}
+
+// In a retry an object may be left before anything of it was asked for, behind empty ones that are not read at all.
+TEST(FetchLane, WhatIsSkippedAheadOfTheReadsIsNotReadAfterAll) {
+  ListingBuilder then;
+  ListingBuilder now;
+  Quarantine aside;
+  for (int i = 0; i < 3; ++i) {
+    const std::string key = fmt::format("o{}", i);
+    ASSERT_TRUE(then.add({.key = key, .size = 10, .etag = {"\"e\""}}));
+    ASSERT_TRUE(now.add({.key = key, .size = i == 0 ? 0U : 10U, .etag = {"\"new\""}}));
+    aside.push_back({.ordinal = static_cast<std::uint64_t>(i), .key = key, .etag = "\"e\"", .size = 10});
+  }
+  const Listing found = *std::move(now).finish();
+  FetchLane lane(
+      0, routes_to(std::make_shared<const Listing>(*std::move(then).finish()), visits_of(aside, found, 1)).front());
+  lane.skip(1);
+  ASSERT_TRUE(lane.settle());
+  EXPECT_EQ(lane.route.ordinal(), 2U);
+  EXPECT_EQ(lane.offset, 0U);
+  lane.skip(0);
+  EXPECT_EQ(lane.skipped, 1U);
+}
+
 TEST_F(FetchLoopTest, ARefusalIsNoFaultOfTheObjectAndEndsTheLane) {
   options.quarantine = true;
   list({10, 10});
