@@ -65,7 +65,7 @@ class BackfillRig {
     SourceContext context;
     context.acks = checkpointer_.issuer();
     context.pipeline = "pipe";
-    context.ledger = std::make_shared<Ledger>();
+    context.ledger = ledger_;
     context.log = Logger(log, "s3");
     context.meter = Meter(metrics, {{"pipeline", "pipe"}, {"component", "source"}, {"component_type", "s3"}});
     MILLRACE_TRY(source_->open(std::move(context)));
@@ -96,6 +96,11 @@ class BackfillRig {
     if (auto* batch = std::get_if<PayloadBatch>(&polled)) {
       ++batches;
       const std::size_t delivered = set_aside_from(*lanes[lane], *batch);
+      if (delivered > 0) {
+        ledger_->add(batch->partition, {batch->offset(0),
+                                        batch->offset(delivered - 1),
+                                        {.in = delivered, .out = delivered, .encoded = delivered}});
+      }
       for (std::size_t i = 0; i < delivered; ++i) {
         records.push_back({static_cast<std::uint32_t>(lane), batch->offset(i).value(), std::string(batch->payloads[i]),
                            batch->origin ? batch->origin->object : ""});
@@ -201,6 +206,7 @@ class BackfillRig {
     return batch.payloads.size();
   }
 
+  const std::shared_ptr<Ledger> ledger_ = std::make_shared<Ledger>();
   Checkpointer checkpointer_;
   std::unique_ptr<BackfillSource> source_;
   std::vector<bool> exhausted_;

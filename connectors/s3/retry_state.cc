@@ -16,6 +16,12 @@ std::uint64_t field_hash(const ListedObject& object) {
   return hash_bytes(fields);
 }
 
+ListedObject as_mended(ListedObject object, const Visit::Version& now) {
+  object.etag = now.etag;
+  object.size = now.size;
+  return object;
+}
+
 }  // namespace
 
 RetryState::RetryState(std::shared_ptr<const Listing> listing, std::vector<std::vector<Visit>> visits,
@@ -27,15 +33,18 @@ RetryState::RetryState(std::shared_ptr<const Listing> listing, std::vector<std::
       listed_(manifest.listing),
       whole_(manifest.whole) {}
 
-void RetryState::advance(std::uint64_t lane, Position at, const Quarantine& again) {
+void RetryState::set_aside_again(const Quarantine& again) {
   for (const QuarantinedObject& object : again) {
-    again_.emplace(object.lane, object.ordinal);
+    again_.insert(place(object.lane, object.ordinal));
     set_aside(left_, object);
   }
+}
+
+void RetryState::advance(std::uint64_t lane, Position at) {
   for (const Visit& visit : visits_.at(lane)) {
     const std::uint64_t ordinal = visit.was.ordinal;
     if (ordinal > at.ordinal) break;
-    if (again_.contains({lane, ordinal}) || mended_.contains({lane, ordinal})) continue;
+    if (is_aside_again(lane, ordinal) || mended(lane, ordinal) != nullptr) continue;
     if (ordinal < at.ordinal || at.object_complete()) {
       take_out(lane, visit);
     } else if (at.index > visit.written() && ETag{visit.now->etag}.pins()) {
@@ -49,29 +58,30 @@ void RetryState::advance(std::uint64_t lane, Position at, const Quarantine& agai
 }
 
 void RetryState::take_out(std::uint64_t lane, const Visit& visit) {
-  const std::uint64_t ordinal = visit.was.ordinal;
-  const ListedObject was = object(lane, ordinal);
-  mended_.emplace(Place{lane, ordinal}, *visit.now);
+  const Place at = place(lane, visit.was.ordinal);
+  mended_.emplace(at, *visit.now);
   moved_.insert(lane);
   listed_anew_ = true;
   if (!whole_) return;
-  const ListedObject now = object(lane, ordinal);
-  whole_->hash += field_hash(now) - field_hash(was);
-  whole_->bytes += now.size - was.size;
+  const ListedObject was = (*listing_)[at];
+  whole_->hash += field_hash(as_mended(was, *visit.now)) - field_hash(was);
+  whole_->bytes += visit.now->size - was.size;
 }
 
 const Visit::Version* RetryState::mended(std::uint64_t lane, std::uint64_t ordinal) const {
-  const auto found = mended_.find({lane, ordinal});
+  const auto found = mended_.find(place(lane, ordinal));
   return found == mended_.end() ? nullptr : &found->second;
 }
 
-ListedObject RetryState::object(std::uint64_t lane, std::uint64_t ordinal) const {
-  ListedObject object = listing_->object_of_lane(lane, visits_.size(), ordinal);
-  if (const Visit::Version* now = mended(lane, ordinal)) {
-    object.etag = now->etag;
-    object.size = now->size;
+/// Objects as they are committed now. Beside the listing, which may be long, without a search for each.
+template <class Each>
+void RetryState::each_from(Place first, Place step, Place end, const Each& each) const {
+  auto next = mended_.begin();
+  for (Place at = first; at < end; at += step) {
+    while (next != mended_.end() && next->first < at) ++next;
+    const bool is_mended = next != mended_.end() && next->first == at;
+    each(is_mended ? as_mended((*listing_)[at], next->second) : (*listing_)[at]);
   }
-  return object;
 }
 
 std::vector<LanePosition> RetryState::take_positions() {
@@ -79,12 +89,10 @@ std::vector<LanePosition> RetryState::take_positions() {
   for (const std::uint64_t lane : std::exchange(moved_, {})) {
     const auto position = std::ranges::find(positions_, lane, &LanePosition::lane);
     RollingHash hash;
-    const std::uint64_t last = position->position().ordinal;
-    for (std::uint64_t ordinal = 0; ordinal <= last; ++ordinal) {
-      const ListedObject object = this->object(lane, ordinal);
+    each_from(lane, visits_.size(), place(lane, position->position().ordinal) + 1, [&](const ListedObject& object) {
       hash.fold(object.key, object.etag, object.size);
-    }
-    position->etag = object(lane, last).etag;
+      position->etag = object.etag;
+    });
     position->prefix_hash = hash.value();
     moved.push_back(*position);
   }
@@ -95,11 +103,10 @@ const Manifest::Listed& RetryState::listed() {
   if (!std::exchange(listed_anew_, false)) return listed_;
   Manifest::Listed& listed = listed_ = {.objects = listing_->size()};
   RollingHash hash;
-  for (std::size_t i = 0; i < listing_->size(); ++i) {
-    const ListedObject object = this->object(i % visits_.size(), i / visits_.size());
+  each_from(0, 1, listing_->size(), [&](const ListedObject& object) {
     hash.fold(object.key, object.etag, object.size);
     listed.bytes = object.size > UINT64_MAX - listed.bytes ? UINT64_MAX : listed.bytes + object.size;
-  }
+  });
   listed.hash = hash.value();
   return listed;
 }

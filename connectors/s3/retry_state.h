@@ -26,8 +26,13 @@ class RetryState {
   /// `manifest` is complete, and pinned to `listing`; `visits`: of every lane, what it says is set aside.
   RetryState(std::shared_ptr<const Listing> listing, std::vector<std::vector<Visit>> visits, const Manifest& manifest);
 
-  /// The records of `lane` before `at` are durable. `again`: what has been set aside once more, no later than this.
-  void advance(std::uint64_t lane, Position at, const Quarantine& again);
+  /// What has been set aside once more, before a position that passes any of it.
+  void set_aside_again(const Quarantine& again);
+  [[nodiscard]] bool is_aside_again(std::uint64_t lane, std::uint64_t ordinal) const {
+    return again_.contains(place(lane, ordinal));
+  }
+  /// The records of `lane` before `at` are durable.
+  void advance(std::uint64_t lane, Position at);
 
   [[nodiscard]] const Quarantine& left() const noexcept { return left_; }
   /// Every object has been read, or set aside once more.
@@ -43,17 +48,20 @@ class RetryState {
   [[nodiscard]] const std::optional<WholeListing>& whole() const noexcept { return whole_; }
 
  private:
-  using Place = std::pair<std::uint64_t, std::uint64_t>;  // lane, ordinal
-  [[nodiscard]] ListedObject object(std::uint64_t lane, std::uint64_t ordinal) const;
+  using Place = std::uint64_t;  // in the listing
+  using Mended = std::map<Place, Visit::Version>;
+  [[nodiscard]] Place place(std::uint64_t lane, std::uint64_t ordinal) const { return ordinal * visits_.size() + lane; }
   void take_out(std::uint64_t lane, const Visit& visit);
+  template <class Each>
+  void each_from(Place first, Place step, Place end, const Each& each) const;
 
   const std::shared_ptr<const Listing> listing_;
   const std::vector<std::vector<Visit>> visits_;
   Quarantine left_;
-  std::set<Place> again_;                   // of these, those that have had their turn
-  std::map<Place, Visit::Version> mended_;  // the others
-  std::vector<LanePosition> positions_;     // by lane
-  std::set<std::uint64_t> moved_;           // lanes whose position is to be pinned anew
+  std::set<Place> again_;                // of these, those that have had their turn
+  Mended mended_;                        // the others
+  std::vector<LanePosition> positions_;  // by lane
+  std::set<std::uint64_t> moved_;        // lanes whose position is to be pinned anew
   Manifest::Listed listed_;
   bool listed_anew_ = false;  // something has been taken out since
   std::optional<WholeListing> whole_;

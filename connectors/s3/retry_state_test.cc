@@ -84,26 +84,26 @@ class RetryStateTest : public ::testing::Test {
 
 TEST_F(RetryStateTest, TakesOutWhatIsCommittedAndPinsIt) {
   expect_pinned_as({}, {});
-  state->advance(0, {1, kObjectComplete}, {});
+  state->advance(0, {1, kObjectComplete});
   ASSERT_EQ(state->left().size(), 2U);
   EXPECT_FALSE(state->done());
   expect_pinned_as({{2, 70}}, {0});
   expect_pinned_as({{2, 70}}, {});
-  state->advance(0, {3, kObjectComplete}, {});
-  state->advance(1, {2, kObjectComplete}, {});
+  state->advance(0, {3, kObjectComplete});
+  state->advance(1, {2, kObjectComplete});
   EXPECT_TRUE(state->left().empty());
   EXPECT_TRUE(state->done());
   expect_pinned_as({{2, 70}, {6, 1}, {5, 0}}, {0, 1});
 }
 
 TEST_F(RetryStateTest, NotesHowFarTheOneInProgressIs) {
-  state->advance(0, {1, 3}, {});
+  state->advance(0, {1, 3});
   EXPECT_FALSE(state->left()[0].retry) << "no further than it was";
-  state->advance(0, {1, 4}, {});
+  state->advance(0, {1, 4});
   EXPECT_EQ(state->left()[0].retry, (RetryProgress{"\"new 2\"", 4}));
   EXPECT_EQ(state->left()[0].records, 3U);
   // A lane that is already inside the next one is behind this one.
-  state->advance(0, {3, 1}, {});
+  state->advance(0, {3, 1});
   ASSERT_EQ(state->left().size(), 2U);
   EXPECT_EQ(state->left()[0].retry, (RetryProgress{"\"new 6\"", 1}));
   expect_pinned_as({{2, 70}}, {0});
@@ -112,11 +112,15 @@ TEST_F(RetryStateTest, NotesHowFarTheOneInProgressIs) {
 TEST_F(RetryStateTest, WhatFailsAgainStaysWithItsNewReason) {
   QuarantinedObject again = aside(0, 1, 3);
   again.reason = "once more";
-  state->advance(0, {1, kObjectComplete}, {again});
+  EXPECT_FALSE(state->is_aside_again(0, 1));
+  state->set_aside_again({again});
+  EXPECT_TRUE(state->is_aside_again(0, 1));
+  EXPECT_FALSE(state->is_aside_again(1, 0)) << "another lane's";
+  state->advance(0, {1, kObjectComplete});
   ASSERT_EQ(state->left().size(), 3U);
   EXPECT_EQ(state->left()[0].reason, "once more");
-  state->advance(0, {3, kObjectComplete}, {});
-  state->advance(1, {2, kObjectComplete}, {});
+  state->advance(0, {3, kObjectComplete});
+  state->advance(1, {2, kObjectComplete});
   EXPECT_EQ(state->left(), Quarantine{again});
   EXPECT_TRUE(state->done());
   expect_pinned_as({{6, 1}, {5, 0}}, {0, 1});

@@ -40,8 +40,11 @@ Result<void> BackfillSource::commit_retry(std::span<const PartitionWatermark> wa
   ReceiptNews news;
   for (const PartitionWatermark& moved : watermarks) {
     MILLRACE_ASSIGN(const std::uint32_t lane, lane_of(moved.partition));
-    MILLRACE_ASSIGN(const Position at, position_of(moved.watermark));
+    MILLRACE_ASSIGN(Position at, position_of(moved.watermark));
     Quarantine again = progress_[lane]->set_aside.take_behind(moved.watermark);
+    retry_->set_aside_again(again);
+    // The rest of it is not delivered, so the position inside it is its end.
+    if (retry_->is_aside_again(lane, at.ordinal)) at.index = kObjectComplete;
     if (receipt_book_) {
       for (QuarantinedObject& object : again) {
         object.retry.reset();  // its line has what is proven, and no more
@@ -49,7 +52,7 @@ Result<void> BackfillSource::commit_retry(std::span<const PartitionWatermark> wa
       }
       MILLRACE_TRY(add_to_receipt(lane, moved.watermark, at, {}, news.lines));
     }
-    retry_->advance(lane, at, again);
+    retry_->advance(lane, at);
   }
   if (receipt_book_) news.partial = receipt_book_->partial();
   quarantined_ = retry_->left();

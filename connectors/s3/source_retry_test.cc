@@ -269,6 +269,91 @@ TEST_F(RetryTest, EachShardRetriesItsOwn) {
   EXPECT_EQ(manifest_of(0).whole, manifest_of(1).whole);
 }
 
+// A commit between the fault and the end of what was framed: the watermark lies behind the records that are delivered,
+// inside an object of which nothing more comes.
+TEST_F(RetryTest, INV6_ACommitInsideAnObjectThatFailedAgainIsItsEndInTheReceiptToo) {
+  memory->set(key(0), text(0, 8, 2));
+  memory->set(key(1), text(1, 8, 2));
+  const auto with_receipt = [&](bool retry) -> BackfillRig& {
+    rig(retry).options.receipt.url = "s3://b/receipts/r.ndjson";
+    return *rig_;
+  };
+  ASSERT_EQ(message_of(with_receipt(false).run()), "succeeded");
+  memory->set(key(0), text(0, 8, 4));
+  BackfillRig& killed = with_receipt(true);
+  killed.max_records = 3;
+  ASSERT_TRUE(killed.open());
+  ASSERT_TRUE(killed.poll_records(2));
+  EXPECT_THAT(records(), ElementsAre("0.2", "0.3"));
+  ASSERT_TRUE(killed.commit());
+  EXPECT_EQ(killed.committed.at(0), 6) << "what was framed";
+  ASSERT_EQ(stored().quarantined.size(), 2U);
+  EXPECT_EQ(stored().quarantined[0].records, 4U);
+  EXPECT_FALSE(stored().quarantined[0].retry);
+  killed.kill();
+
+  memory->set(key(0), text(0, 8));
+  memory->set(key(1), text(1, 8));
+  ASSERT_EQ(message_of(with_receipt(true).run()), "succeeded");
+  EXPECT_THAT(records(), ElementsAre("0.4", "0.5", "0.6", "0.7", "1.2", "1.3", "1.4", "1.5", "1.6", "1.7"));
+  EXPECT_THAT(stored().quarantined, IsEmpty());
+  const std::string receipt = memory->contents().at("receipts/r.ndjson");
+  EXPECT_THAT(receipt, HasSubstr("\"objects\":{\"listed\":2,\"read\":2,\"empty\":0,\"left_out\":0,\"quarantined\":0}"));
+  for (const int i : {0, 1}) {
+    const std::size_t line = receipt.find(key(i));
+    EXPECT_THAT(receipt.substr(line, receipt.find('\n', line) - line), HasSubstr("\"records\":8,\"out\":8")) << receipt;
+  }
+}
+
+// Records that were committed and could not be counted off when the object was set aside: nothing but the same ETag
+// proves that they are the same.
+TEST_F(RetryTest, RecordsThatCouldNotBeReadAgainNeedTheSameVersion) {
+  memory->set(key(0), text(0, 6));
+  rig(false);
+  ASSERT_TRUE(rig_->commit_and_die(2));
+  for (const Record& record : rig_->records) all_.push_back(record.bytes);
+  rig(false).store->add({.op = testing::StoreOp::read,
+                         .times = testing::Fault::kAlways,
+                         .error = Error::fatal(ErrorCode::not_found, "404")});
+  ASSERT_EQ(message_of(rig_->run()), "succeeded");
+  ASSERT_EQ(stored().quarantined.size(), 1U);
+  EXPECT_EQ(stored().quarantined[0].records, 2U);
+  EXPECT_EQ(stored().quarantined[0].records_hash, kHashUnknown);
+  // It begins with the same two, and nobody can tell.
+  memory->set(key(0), text(0, 7));
+  memory->clear_requests();
+  ASSERT_EQ(run(true), "succeeded");
+  EXPECT_THAT(records(), IsEmpty());
+  ASSERT_EQ(stored().quarantined.size(), 1U);
+  EXPECT_EQ(stored().quarantined[0].records_hash, kHashUnknown);
+  EXPECT_THAT(stored().quarantined[0].reason, HasSubstr("only the same ETag"));
+  memory->set(key(0), text(0, 6));
+  ASSERT_EQ(run(true), "succeeded");
+  EXPECT_THAT(records(), ElementsAre("0.2", "0.3", "0.4", "0.5"));
+  EXPECT_EQ(everything(), lines({{0, 6}}));
+  EXPECT_THAT(stored().quarantined, IsEmpty());
+}
+
+// on_archived: skip leaves out what was never read; what is set aside stays set aside.
+TEST_F(RetryTest, E08_AnObjectThatIsArchivedNowStaysSetAside) {
+  memory->set(key(0), text(0, 4, 2));
+  memory->set(key(1), text(1, 4, 0));
+  ASSERT_EQ(run(false), "succeeded");
+  memory->set(key(0), text(0, 4));
+  memory->set(key(1), text(1, 4), {.storage_class = "GLACIER"});
+  rig(true).options.on_archived = OnArchived::skip;
+  rig_->store->add({.op = testing::StoreOp::read,
+                    .key = key(1),
+                    .times = testing::Fault::kAlways,
+                    .error = Error::fatal(ErrorCode::not_supported, "403 InvalidObjectState")});
+  ASSERT_EQ(message_of(rig_->run()), "succeeded");
+  EXPECT_THAT(records(), ElementsAre("0.2", "0.3"));
+  ASSERT_EQ(stored().quarantined.size(), 1U);
+  EXPECT_EQ(stored().quarantined[0].key, key(1));
+  EXPECT_THAT(stored().quarantined[0].reason, HasSubstr("it is archived now; restore it, then retry"));
+  EXPECT_EQ(stored().skipped.count, 0U);
+}
+
 // Ten kills at places that a seed picks, with acks that are held back in part: nothing is lost, and what is committed
 // does not come again.
 TEST_F(RetryTest, INV1_NoKillLosesARecord) {
