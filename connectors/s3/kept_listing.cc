@@ -29,7 +29,10 @@ Result<ListingDifference> KeptListing::changes(const StoredRecord& record, const
 Result<void> KeptListing::each_change(const StoredRecord& record, const Listing& now,
                                       const std::function<Result<void>(ObjectChange)>& tell) {
   const std::string key = std::string(folder_of(manifest_key_)) + record.name;
-  const auto packed = get_record(*store_, key, record, timeout_);
+  auto packed = get_record(*store_, key, record, timeout_);
+  if (!packed && packed.error().code() != ErrorCode::manifest) {
+    return fail(std::move(packed).error().prefixed(fmt::format("the kept listing {} ", url_of(key))));
+  }
   if (!packed) return fail(unusable(key, packed.error().message()));
   bool told = true;
   auto done = s3_source::each_change(*packed, now, [&](ObjectChange change) {

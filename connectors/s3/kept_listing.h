@@ -27,7 +27,7 @@ class KeptListing {
   /// returned goes into the manifest, and only then does the listing count. One try.
   [[nodiscard]] Result<StoredRecord> write(const Listing& listing);
   /// What has changed since it was written. Fails (manifest) when what `record` names is missing, damaged or somebody
-  /// else's.
+  /// else's, and else as the store does, which says nothing of it. One try.
   [[nodiscard]] Result<ListingDifference> changes(const StoredRecord& record, const Listing& now);
   /// The same, change by change. Fails with what `tell` fails with, too.
   [[nodiscard]] Result<void> each_change(const StoredRecord& record, const Listing& now,

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "connectors/s3/compressed_by.h"
+#include "millrace/testing/faulty_store.h"
 #include "millrace/testing/memory_store.h"
 
 namespace millrace::s3_source {
@@ -201,6 +202,20 @@ TEST_F(KeptListingTest, MissingDamagedOrForeignIsSaid) {
   EXPECT_THAT(why_not(record), HasSubstr("not this backfill's"));
   store->erase("ck/job.listing.zst");
   EXPECT_THAT(why_not(record), HasSubstr(named + "is gone, so which objects changed cannot be told"));
+}
+
+// It says nothing of the listing, which may be there all the same.
+TEST_F(KeptListingTest, H01_AStoreThatIsAwaySaysSoItself) {
+  const StoredRecord record = *kept.write(listing_of(kThree));
+  const auto faulty = std::make_shared<testing::FaultyStore>(store);
+  KeptListing over(faulty, "ck/job.json", "s3://b/ck/job.json", std::chrono::seconds(10));
+  faulty->add({.op = testing::StoreOp::get, .error = Error::retryable(ErrorCode::unavailable, "503 SlowDown")});
+  const auto changes = over.changes(record, listing_of(kThree));
+  ASSERT_FALSE(changes);
+  EXPECT_TRUE(changes.error().is_retryable());
+  EXPECT_EQ(changes.error().code(), ErrorCode::unavailable);
+  EXPECT_EQ(changes.error().message(), "the kept listing s3://b/ck/job.listing.zst cannot be read (503 SlowDown)");
+  EXPECT_TRUE(over.changes(record, listing_of(kThree)));
 }
 
 }  // namespace

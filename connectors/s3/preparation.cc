@@ -252,9 +252,10 @@ Result<Prepared> Preparation::deal(std::shared_ptr<const Listing> listing, std::
                       {{"change", prepared.resume.listing_change},
                        {"since_the_first_run", changes ? changes->describe() : changes.error().message()},
                        {"all_of_them", std::string(kWholeReport)}});
-      if (!changes) prepared.manifest.kept_listing = {};  // of no use: it is kept anew
+      // Gone or damaged: it is kept anew.
+      if (!changes && changes.error().code() == ErrorCode::manifest) prepared.manifest.kept_listing = {};
     }
-    if (parts_.retry_quarantined) MILLRACE_TRY(look_at_retry(prepared, *listing));
+    if (parts_.file->options().retry_quarantined) MILLRACE_TRY(look_at_retry(prepared, *listing));
     const auto& receipt = prepared.manifest.receipt;
     prepared.nothing_left = !prepared.retry && prepared.manifest.complete && prepared.manifest.owner.released &&
                             (!parts_.receipt || (receipt && receipt->finished)) &&

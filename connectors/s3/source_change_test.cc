@@ -101,6 +101,27 @@ TEST_F(ChangeWhileReading, F05_CommittedRecordsNeedTheOldObject) {
               AllOf(HasSubstr("Put the old one back, or start over with --reset"), Not(HasSubstr("un again"))));
 }
 
+// A store that cannot answer just then is no reason to forget the listing that the first run kept.
+TEST_F(ChangeWhileReading, F05_TheKeptListingOutlivesAnOutage) {
+  memory->set("in/a", "1\n2\n");
+  BackfillRig first(memory);
+  ASSERT_EQ(message_of(run_again(first)), "succeeded");
+  const StoredRecord kept = stored().kept_listing;
+  ASSERT_FALSE(kept.name.empty());
+  memory->set("in/b", "3\n");
+  BackfillRig away(memory);
+  away.store->add({.op = StoreOp::get, .key = kept.name, .error = Error::retryable(ErrorCode::unavailable, "503")});
+  ASSERT_EQ(message_of(run_again(away)), "succeeded");
+  EXPECT_EQ(away.store->hits(), 1U);
+  EXPECT_EQ(stored().kept_listing, kept);
+  // One that is gone is kept anew.
+  memory->erase("ck/" + kept.name);
+  memory->set("in/c", "4\n");
+  BackfillRig gone(memory);
+  ASSERT_EQ(message_of(run_again(gone)), "succeeded");
+  EXPECT_NE(stored().kept_listing, kept);
+}
+
 TEST_F(ChangeWhileReading, F05_FrozenStrictAllowsNoOtherVersion) {
   fill(2);
   BackfillRig first(memory);
