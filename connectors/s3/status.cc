@@ -25,9 +25,10 @@ std::string age(UnixMicros then, UnixMicros now) {
 }
 
 std::string state_text(const Manifest& manifest, UnixMicros now) {
-  if (manifest.complete) return "complete";
-  if (manifest.owner.released) return "stopped";
-  return fmt::format("kept by {}, heartbeat {}", manifest.owner.describe(), age(manifest.owner.heartbeat, now));
+  if (manifest.owner.released) return manifest.complete ? "complete" : "stopped";
+  // A complete one has an owner while what is set aside is retried.
+  return fmt::format("{}kept by {}, heartbeat {}", manifest.complete ? "complete; retried, and " : "",
+                     manifest.owner.describe(), age(manifest.owner.heartbeat, now));
 }
 
 /// "3 archived objects were left out: 'a', 'b' and 1 more".

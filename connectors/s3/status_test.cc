@@ -47,7 +47,13 @@ TEST(Status, TextNamesWhatAPersonLooksFor) {
   m.owner.released = true;
   EXPECT_NE(status_text(m, "u", 0).find("stopped; a run goes on from here"), std::string::npos);
   m.complete = true;
-  EXPECT_NE(status_text(m, "u", 0).find("complete"), std::string::npos);
+  EXPECT_NE(status_text(m, "u", 0).find("state     complete\n"), std::string::npos);
+  // A retry, running or killed.
+  m.owner.released = false;
+  m.owner.heartbeat = 1'000'000'000;
+  const std::string retried = status_text(m, "u", 1'030'000'000);
+  EXPECT_NE(retried.find("state     complete; retried, and kept by host worker-1"), std::string::npos) << retried;
+  EXPECT_NE(retried.find(", heartbeat 30s ago\n"), std::string::npos) << retried;
 }
 
 TEST(Status, WhatIsSetAsideIsNamed) {
