@@ -180,6 +180,7 @@ Result<void> ManifestFile::save(Manifest& manifest, bool released) {
   manifest.updated = self_.heartbeat;
   ++manifest.generation;
   const std::string body = to_json(manifest);
+  if (body.size() > kManifestLimit) return fail(too_large(manifest, body.size()));
   // Each round either ends or has learnt a newer ETag of our own; a store that answers differently each time is at
   // fault.
   for (int round = 0; round < 4 && conditional_; ++round) {
@@ -201,6 +202,18 @@ Result<void> ManifestFile::save(Manifest& manifest, bool released) {
     if (!ours) break;
   }
   return read_compare_write(body);
+}
+
+/// What would be written could not be read again.
+Error ManifestFile::too_large(const Manifest& manifest, std::size_t bytes) const {
+  return Error::fatal(
+      ErrorCode::limit,
+      fmt::format("manifest {}: it would have {} bytes, and no manifest has more than {}; it names {} objects that are "
+                  "set aside, {} that were left out, and the positions of {} lanes. What was saved before stays: mend "
+                  "or restore the objects, or read a part of them with include or shard and a checkpoint.url of its "
+                  "own",
+                  options_.url, bytes, kManifestLimit, manifest.quarantined.size(), manifest.skipped.keys.size(),
+                  manifest.positions.size()));
 }
 
 Result<void> ManifestFile::put(const std::string& body, PutCondition condition) {

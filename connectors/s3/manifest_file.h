@@ -68,6 +68,7 @@ class ManifestFile {
   Result<void> read_compare_write(const std::string& body);
   void give_up_conditions(std::string_view why);
   [[nodiscard]] Error no_manifest_any_more(const Error& why) const;
+  [[nodiscard]] Error too_large(const Manifest& manifest, std::size_t bytes) const;
   [[nodiscard]] Error fenced(const Owner& owner, std::string_view how) const;
 
   const std::shared_ptr<ObjectStore> store_;

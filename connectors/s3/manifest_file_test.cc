@@ -69,6 +69,21 @@ class ManifestFileTest : public ::testing::Test {
   std::shared_ptr<MemoryStore> memory = std::make_shared<MemoryStore>(MemoryStore::Options{.clock = &clock});
 };
 
+// What is longer could not be read again.
+TEST_F(ManifestFileTest, F10_WhatWouldBeNoManifestIsNotWritten) {
+  Writer run(memory, clock);
+  ASSERT_TRUE(run.save());
+  run.manifest.skipped.count = 10'000;
+  run.manifest.skipped.keys.assign(10'000, std::string(4'000, 'k'));
+  const auto saved = run.save();
+  ASSERT_FALSE(saved);
+  EXPECT_TRUE(saved.error().is_fatal());
+  EXPECT_EQ(saved.error().code(), ErrorCode::limit);
+  EXPECT_NE(saved.error().message().find("no manifest has more than 33554432"), std::string::npos)
+      << saved.error().message();
+  EXPECT_EQ(stored().generation, 1U) << "what was saved before stays";
+}
+
 TEST_F(ManifestFileTest, EachSaveIsConditionalOnTheVersionLastSeen) {
   Writer run(memory, clock);
   const auto nothing = run.file->acquire();

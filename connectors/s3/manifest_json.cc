@@ -101,6 +101,13 @@ void read_quarantined(Fields& f, const Manifest& manifest, QuarantinedObject& ob
     object.retry = std::move(retry);
   }
   if (f.failed()) return;
+  if (object.reason.size() > kReasonLimit) {
+    return f.set("reason", fmt::format("has {} bytes; it has {} at most", object.reason.size(), kReasonLimit));
+  }
+  if (object.retry && object.retry->records < object.records) {
+    return f.set("retry.records", fmt::format("is {}, but {} records were written before the retry",
+                                              object.retry->records, object.records));
+  }
   const auto place = [](const QuarantinedObject& one) { return std::pair(one.lane, one.ordinal); };
   if (!manifest.quarantined.empty() && place(manifest.quarantined.back()) >= place(object)) {
     const QuarantinedObject& before = manifest.quarantined.back();

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -141,6 +142,16 @@ TEST(Manifest, F10_WhatIsSetAsideLiesBehindThePositionsOnceEach) {
   EXPECT_NE(problem_of(with(object(1, 0) + "," + object(0, 0))).find("they rise and come once"), std::string::npos);
   EXPECT_NE(problem_of(with(object(1, 0) + "," + object(1, 0))).find("they rise and come once"), std::string::npos);
   EXPECT_NE(problem_of(with("")).find("field 'quarantined' has 0 objects"), std::string::npos);
+  EXPECT_EQ(problem_of(replaced(with(object(0, 0)), "it is cut", std::string(513, 'x'))),
+            "field 'quarantined[0].reason' has 513 bytes; it has 512 at most");
+  EXPECT_EQ(problem_of(replaced(with(object(0, 0)), "it is cut", std::string(512, 'x'))), "accepted");
+  const auto retried = [&](int records) {
+    const std::string retry = "\"retry\":{\"etag\":\"e\",\"records\":" + std::to_string(records) + "},\"reason\"";
+    return replaced(with(object(0, 0)), "\"reason\"", retry);
+  };
+  EXPECT_EQ(problem_of(retried(3)), "accepted");
+  EXPECT_EQ(problem_of(retried(2)),
+            "field 'quarantined[0].retry.records' is 2, but 3 records were written before the retry");
 }
 
 TEST(Manifest, F10_AShardAndWhatItSawOfAllComeTogether) {
@@ -215,10 +226,11 @@ QuarantinedObject any_quarantined(std::uint64_t lane, std::uint64_t ordinal) {
                            .records_hash = *rc::gen::arbitrary<std::uint64_t>(),
                            .byte = *count_up_to(UINT64_MAX),
                            .code = "truncated",
-                           .reason = *rc::gen::arbitrary<std::string>(),
+                           .reason = (*rc::gen::arbitrary<std::string>()).substr(0, kReasonLimit),
                            .retry = std::nullopt};
   if (*rc::gen::arbitrary<bool>()) {
-    object.retry = RetryProgress{*rc::gen::arbitrary<std::string>(), *count_up_to(kMaxRecordsPerObject)};
+    object.retry =
+        RetryProgress{*rc::gen::arbitrary<std::string>(), std::max(object.records, *count_up_to(kMaxRecordsPerObject))};
   }
   return object;
 }
