@@ -19,12 +19,6 @@ namespace {
 // Lines of a part; a smaller last part is replaced rather than followed.
 constexpr std::size_t kSmallPart = std::size_t{1} << 20U;
 
-std::string packed(std::string_view plain) {
-  ZstdFrame frame;
-  frame.write(plain);
-  return frame.finish();
-}
-
 Result<std::string> unpacked(std::string_view bytes) {
   constexpr std::size_t kBlock = std::size_t{256} << 10U;
   const auto decompressor = make_decompressor(Codec::zstd, {});
@@ -117,27 +111,29 @@ Result<void> ReceiptFile::reopen(const StoredRecord& finished) {
 }
 
 Result<std::vector<ObjectReceipt>> ReceiptFile::take_out(const std::function<bool(std::string_view key)>& again) {
-  std::string all = std::exchange(tail_, {});
-  if (!last_.name.empty()) {
-    all.clear();
-    MILLRACE_ASSIGN(const std::vector<StoredRecord> parts, all_parts());
-    for (const StoredRecord& part : parts) {
-      MILLRACE_ASSIGN(const std::string plain, read_part(part));
-      std::string_view lines = plain;
-      take_line(lines);
-      all += lines;
-      if (std::ranges::find(replaced_, part.name) == replaced_.end()) replaced_.push_back(part.name);
-    }
-  }
   std::vector<ObjectReceipt> out;
-  for (std::string_view lines = all; !lines.empty();) {
-    const std::string_view line = take_line(lines);
-    MILLRACE_ASSIGN(ObjectReceipt object, parse_object(line));
-    if (again(object.key)) {
-      out.push_back(std::move(object));
-    } else {
-      tail_.append(line).push_back('\n');
+  const auto keep_others = [&](std::string_view lines) -> Result<void> {
+    while (!lines.empty()) {
+      const std::string_view line = take_line(lines);
+      MILLRACE_ASSIGN(ObjectReceipt object, parse_object(line));
+      if (again(object.key)) {
+        out.push_back(std::move(object));
+      } else {
+        tail_.append(line).push_back('\n');
+      }
     }
+    return {};
+  };
+  // What goes on is in memory once, and beside it one part.
+  const std::string last = std::exchange(tail_, {});
+  if (last_.name.empty()) MILLRACE_TRY(keep_others(last));
+  MILLRACE_ASSIGN(const std::vector<StoredRecord> parts, all_parts());
+  for (const StoredRecord& part : parts) {
+    MILLRACE_ASSIGN(const std::string plain, read_part(part));
+    std::string_view lines = plain;
+    take_line(lines);
+    MILLRACE_TRY(keep_others(lines));
+    if (std::ranges::find(replaced_, part.name) == replaced_.end()) replaced_.push_back(part.name);
   }
   tail_known_ = true;
   last_ = {};
@@ -151,10 +147,13 @@ Result<StoredRecord> ReceiptFile::write(std::string_view lines, std::vector<Part
   head.partial = std::move(partial);
   head.replaces = replaced_;
   if (tail_known_ && !last_.name.empty()) head.replaces.push_back(last_.name);
-  std::string all = tail_known_ ? tail_ : std::string();
   head.before = tail_known_ ? head_.before : last_;
-  all += lines;
-  const std::string body = packed(to_line(head) + all);
+  // Without a copy of what stands there: behind take_out() that is all there is.
+  ZstdFrame frame;
+  frame.write(to_line(head));
+  frame.write(tail_);
+  frame.write(lines);
+  const std::string body = frame.finish();
   const std::string name = part_name(head.number);
   auto record = put_record(*parts_, part_key(name), body, "application/zstd", options_.timeout);
   if (!record) {
@@ -164,8 +163,8 @@ Result<StoredRecord> ReceiptFile::write(std::string_view lines, std::vector<Part
   replaced_ = head.replaces;
   head_ = std::move(head);
   last_ = *record;
-  tail_known_ = all.size() < kSmallPart;
-  tail_ = tail_known_ ? std::move(all) : std::string();
+  tail_known_ = tail_.size() + lines.size() < kSmallPart;
+  tail_known_ ? void(tail_.append(lines)) : void(tail_ = std::string());
   return record;
 }
 

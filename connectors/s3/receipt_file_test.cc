@@ -151,7 +151,11 @@ TEST_F(ReceiptFileTest, F12_TwoOwnersWriteOverNoPartOfEachOther) {
   const auto theirs = newer.write(to_line(object(2)), {});
   std::ignore = old.write(to_line(object(3)), {});
   ReceiptFile after = file();
-  EXPECT_TRUE(after.resume({.at = *theirs}));
+  ASSERT_TRUE(after.resume({.at = *theirs}));
+  manifest.listing.objects = 2;
+  ASSERT_TRUE(after.finish(manifest));
+  EXPECT_TRUE(body("receipts/r.ndjson").starts_with(to_line(object(1)) + to_line(object(2)) + "{\"receipt\":1,"))
+      << body("receipts/r.ndjson");
 }
 
 TEST_F(ReceiptFileTest, UntilTheManifestIsSavedThePartThatItNamesStays) {
