@@ -7,8 +7,7 @@
 namespace millrace::s3_source {
 
 FetchLane::FetchLane(std::uint64_t the_index, LaneRoute the_route) : index(the_index), route(std::move(the_route)) {
-  // A retry takes whatever is there next time.
-  if (!route.is_retry() && !route.at_end() && route.written() > 0) resumed = route.ordinal();
+  if (!route.at_end() && route.written() > 0) resumed = route.ordinal();
 }
 
 bool FetchLane::settle() {

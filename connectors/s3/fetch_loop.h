@@ -123,8 +123,10 @@ class FetchLoop {
   [[nodiscard]] bool listed_pins(const ObjectRead& read) const { return ETag{std::string(object(read).etag)}.pins(); }
   [[nodiscard]] std::string name(const ObjectRead& read) const;
   [[nodiscard]] Taken taken_of(const ObjectRead& read) const {
-    if (options_.quarantine) return Taken::set_aside;
-    return options_.frozen ? Taken::committed : lanes_[read.lane]->taken_of(read);
+    const FetchLane& lane = *lanes_[read.lane];
+    // A retry leaves what it does not read where it is.
+    if (options_.quarantine || lane.route.is_retry()) return Taken::set_aside;
+    return options_.frozen ? Taken::committed : lane.taken_of(read);
   }
 
   const std::shared_ptr<ObjectStore> store_;

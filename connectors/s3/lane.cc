@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "connectors/s3/codec_choice.h"
+#include "connectors/s3/way_out.h"
 #include "millrace/base/printable.h"
 
 namespace millrace::s3_source {
@@ -76,7 +77,6 @@ Result<PollResult> S3Lane::begin_object() {
   discard_ = route_.written();
   MILLRACE_TRY(check_visit());
   if (!object().has_bytes()) {
-    if (discard_ > 0) return fail(located(Error::fatal(ErrorCode::drift, "it is empty now")));
     // One empty batch completes a whole run of them: markers come by the thousand.
     return completion_batch(
         route_.last_of_run([](const LaneRoute& at) { return !at.object().has_bytes() && at.visit() == nullptr; }));
@@ -178,9 +178,8 @@ Result<void> S3Lane::check_first_frame() const {
   return fail(located(Error::fatal(
       ErrorCode::corrupt,
       fmt::format("decompressed once, it still begins like {}: it was compressed twice (often a .gz that was uploaded "
-                  "with Content-Encoding: gzip on top), and only one layer is undone. Store it with one layer less, or "
-                  "leave it out with exclude",
-                  to_string(*inner)))));
+                  "with Content-Encoding: gzip on top), and only one layer is undone. Store it with one layer less{}",
+                  to_string(*inner), setup_.quarantine ? "" : ", or leave it out with exclude"))));
 }
 
 /// The header is known with the first row; the origin that tells it to the decoder is shared from here on.
@@ -290,9 +289,9 @@ Error S3Lane::unreadable(Error error) const {
   if (there.code() != ErrorCode::truncated && there.code() != ErrorCode::corrupt) return there;
   if (setup_.quarantine) return there;  // what is set aside has a way of its own to go on
   return std::move(there).with("to go on",
-                               "put an undamaged copy in its place, or leave it out with exclude; where some of its "
-                               "records are committed already, or with another exclude, start over with --reset and an "
-                               "emptied output, since what was written stays");
+                               fmt::format("put an undamaged copy in its place, or leave it out with exclude; where "
+                                           "some of its records are committed already, or with another exclude, {}",
+                                           kStartOver));
 }
 
 Error S3Lane::located(Error error) const {

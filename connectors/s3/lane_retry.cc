@@ -6,11 +6,10 @@
 #include <string>
 
 #include "connectors/s3/lane.h"
+#include "connectors/s3/way_out.h"
 
 namespace millrace::s3_source {
 namespace {
-
-constexpr std::string_view kStartOver = "start over with --reset and an emptied output, since what was written stays";
 
 /// Of a retried object that is not what it was.
 std::string way_out(std::uint64_t records) {
@@ -84,9 +83,10 @@ Error S3Lane::too_short() const {
   }
   return Error::fatal(
       ErrorCode::drift,
-      fmt::format("it has {} records, but {} of it are committed: it is not the object that was read. Put the old "
-                  "one back, or {}",
-                  index_, index_ + discard_, kStartOver));
+      fmt::format("it has {} records, but {} of it are committed: it is not the object that was read. {}", index_,
+                  index_ + discard_,
+                  setup_.quarantine ? fmt::format("Put the old one back; {}", kRetry)
+                                    : fmt::format("Put the old one back, or {}", kStartOver)));
 }
 
 /// How the manifest names an object whose first `records` records are delivered.

@@ -7,14 +7,11 @@
 #include <utility>
 
 #include "connectors/s3/etag_form.h"
+#include "connectors/s3/way_out.h"
 #include "millrace/base/printable.h"
 
 namespace millrace::s3_source {
 namespace {
-
-constexpr std::string_view kStartOver = "start over with --reset and an emptied output, since what was written stays";
-
-constexpr std::string_view kRetry = "`millrace run FILE --retry-quarantined` reads what stands there then";
 
 /// Another version lies where this one was listed. Whatever lies behind the lane's position may have changed.
 std::string after_overwrite(Taken taken) {
@@ -68,8 +65,8 @@ Error another_size(const ListedObject& listed, const std::string& name, const Er
                fmt::format(
                    "object '{}' was listed with {} bytes and is read with another size, although its ETag is {} in "
                    "both: the store's listing and its answers do not agree, or something between rewrites them. "
-                   "Run again; where that does not help, ask whoever runs the store",
-                   name, listed.size, is))
+                   "{}; where that does not help, ask whoever runs the store",
+                   name, listed.size, is, taken == Taken::set_aside ? kRetry : "Run again"))
         .with("store", error.describe());
   }
   return Error::fatal(ErrorCode::drift,

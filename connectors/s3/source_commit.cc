@@ -63,7 +63,7 @@ Result<bool> BackfillSource::set_aside_behind(std::uint64_t lane, Watermark& wat
   if (quarantined_.size() > kMostQuarantined) {
     const Error error = Error::fatal(
         ErrorCode::limit,
-        fmt::format("more than {} objects cannot be read: that is no matter of single objects. Look at the last of "
+        fmt::format("more than {} objects cannot be read: that is no matter of single objects. Look at one of "
                     "them, '{}{}' ({}), and at the settings (format, compression, decode); with other settings start "
                     "over with --reset and an emptied output",
                     kMostQuarantined, url_base_, printable(quarantined_.back().key), quarantined_.back().reason));
