@@ -80,8 +80,8 @@ class FactsOnTheWay {
 };
 
 struct LaneProgress {
-  Atomic<std::uint64_t> objects_done{0};     ///< read to their end, those of earlier runs included
-  Atomic<std::uint64_t> objects_skipped{0};  ///< of them, those of this run that could not be read
+  Atomic<std::uint64_t> objects_done{0};     ///< the lane is behind them; those of earlier runs included
+  Atomic<std::uint64_t> objects_skipped{0};  ///< of them, those that this run left out, as on_archived: skip asks
   SkippedOrdinals skipped;
   ObjectsSetAside set_aside;
   FactsOnTheWay facts;                  ///< only where a receipt was asked for

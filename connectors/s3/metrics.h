@@ -9,8 +9,8 @@ namespace millrace::s3_source {
 
 struct SourceMetrics {
   Counter objects_listed;
-  Counter objects_completed;    ///< read to their end and handed on; markers, empty and skipped ones included
-  Counter objects_skipped;      ///< of them, those that could not be read and were left out, as on_archived: skip asks
+  Counter objects_completed;    ///< the lane is behind them: read to their end, empty, left out or set aside
+  Counter objects_skipped;      ///< of them, archived ones that were left out, as on_archived: skip asks
   Counter objects_quarantined;  ///< of them, those that were set aside, as on_object_error: quarantine asks
   Gauge objects_remaining;
   Counter bytes_read;     ///< stored bytes received, those of failed tries that were kept included

@@ -55,8 +55,7 @@ class Preparation {
     Clock* clock = nullptr;
     Random* random = nullptr;
     Logger log;
-    std::string url_base;  ///< what a key is put behind in messages
-    bool retry_quarantined = false;
+    std::string url_base;        ///< what a key is put behind in messages
     StopSignal* stop = nullptr;  ///< of this preparation and of `file`
     std::function<void()> done;  ///< called once, on an I/O thread
   };

@@ -118,6 +118,33 @@ TEST_F(PreparationTest, K10_AGoodbyeWithoutAnAnswerHoldsTheEndUpToTheDeadlineAnd
   EXPECT_EQ(log->count("the manifest could not be released"), 1U) << log->all();
 }
 
+// With --take-over the owner may be at work: what its manifest named a moment ago is replaced, so it is read once more.
+TEST_F(PreparationTest, F12_ATakeOverReadsTheManifestAgainWhenTheOwnerWasFaster) {
+  fill(2);
+  const auto with_receipt = [](BackfillRig& rig) { rig.options.receipt.url = "s3://b/receipts/r.ndjson"; };
+  BackfillRig owner(memory);
+  with_receipt(owner);
+  ASSERT_TRUE(owner.commit_and_die(2));
+  const std::string part = stored().receipt->at.name;
+  ASSERT_FALSE(part.empty());
+  BackfillRig next(memory);
+  with_receipt(next);
+  next.options.lanes = 1;
+  next.flags.take_over = true;
+  next.store->add({.op = StoreOp::get, .key = part, .before = [&] {
+                     Manifest theirs = stored();
+                     ++theirs.generation;
+                     theirs.receipt->at.name = "manifest.receipt-000009-newer.ndjson.zst";
+                     memory->set("ck/" + theirs.receipt->at.name, memory->contents().at("ck/" + part));
+                     memory->erase("ck/" + part);
+                     memory->set(kManifest, to_json(theirs));
+                   }});
+  ASSERT_EQ(message_of(next.run()), "succeeded");
+  EXPECT_EQ(next.store->hits(), 1U);
+  EXPECT_EQ(next.records.size(), 4U) << "from where it was";
+  EXPECT_NE(memory->contents().at("receipts/r.ndjson").find("\"listed\":2,\"read\":2"), std::string::npos);
+}
+
 TEST_F(PreparationTest, F12_AnotherRunsManifestIsNotReleased) {
   fill(3);
   store->add({.op = StoreOp::put, .before = [this] {

@@ -65,7 +65,6 @@ Result<void> BackfillSource::open(SourceContext context) {
                                                                   .random = context_.random,
                                                                   .log = context_.log,
                                                                   .url_base = url_base_,
-                                                                  .retry_quarantined = flags_.retry_quarantined,
                                                                   .stop = &stop_,
                                                                   .done = [event = event_, control = context_.control] {
                                                                     event->signal();

@@ -153,6 +153,27 @@ TEST_F(SourceTest, E08_INV6_TheReceiptSaysWhatWasLeftOutAndWhy) {
       << receipt;
 }
 
+TEST_F(SourceTest, INV6_AFinishedReceiptIsGivenUpAloudWhereMoreIsReadWithoutIt) {
+  memory->set("in/a", "1\n");
+  BackfillRig first(memory);
+  first.options.receipt.url = "s3://b/receipts/r.ndjson";
+  ASSERT_EQ(message_of(first.run()), "succeeded");
+  ASSERT_TRUE(stored().receipt && stored().receipt->finished);
+  const std::string receipt = memory->contents().at("receipts/r.ndjson");
+  // With nothing left to do it still holds.
+  BackfillRig idle(memory);
+  ASSERT_EQ(message_of(idle.run()), "succeeded");
+  EXPECT_EQ(idle.log->count("the finished receipt does not hold"), 0U);
+  EXPECT_TRUE(stored().receipt);
+  memory->set("in/b", "2\n");
+  BackfillRig without(memory);
+  ASSERT_EQ(message_of(without.run()), "succeeded");
+  EXPECT_EQ(without.records.size(), 1U);
+  EXPECT_EQ(without.log->count("warn the finished receipt does not hold what is read from now on"), 1U);
+  EXPECT_FALSE(stored().receipt);
+  EXPECT_EQ(memory->contents().at("receipts/r.ndjson"), receipt) << "what it says stays true";
+}
+
 // A store that throttles while the receipt so far is read is waited for, as for anything else.
 TEST_F(SourceTest, H01_TheReceiptSoFarIsReadPatiently) {
   memory->set("in/a-empty", "");
