@@ -156,7 +156,8 @@ bool LaneTask::set_aside(std::size_t failed_at, const Error& error) {
   const Result<bool> aside =
       guarded(lane_code_, [&]() -> Result<bool> { return options_.lane->set_aside(batch_->offset(failed_at), error); });
   if (!aside) {
-    fail_batch(failed_at, aside.error());
+    // What the object was to be set aside for is not lost over it.
+    fail_batch(failed_at, Error(aside.error()).with("refused", error.describe()));
     return true;
   }
   if (!*aside) return false;

@@ -176,6 +176,7 @@ TEST_F(SetAside, INV1_ALaneThatThrowsIsNamed) {
   EXPECT_EQ(report.state, ExitState::failed);
   EXPECT_EQ(report.error->code(), ErrorCode::user_code);
   EXPECT_NE(report.error->message().find("lane bug"), std::string::npos) << why(report);
+  EXPECT_NE(report.error->describe().find("refused="), std::string::npos) << "nor is the record's own error lost";
   EXPECT_EQ(committed(), Watermark(57));
 }
 
