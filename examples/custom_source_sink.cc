@@ -101,11 +101,12 @@ class CounterSource final : public millrace::Source {
 class PrintWriter final : public millrace::Writer {
  public:
   Result<millrace::Receipt> write(millrace::SealedBatch& batch) override {
-    const std::string_view bytes = batch.chunk.bytes.view();
-    if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) != bytes.size() || std::fflush(stdout) != 0) {
+    const auto bytes = batch.body();
+    if (!bytes) return std::unexpected(bytes.error());
+    if (std::fwrite(bytes->data(), 1, bytes->size(), stdout) != bytes->size() || std::fflush(stdout) != 0) {
       return fail(millrace::Error::fatal(millrace::ErrorCode::io, "stdout takes no more output"));
     }
-    return millrace::Receipt{"stdout", bytes.size()};
+    return millrace::Receipt{"stdout", bytes->size()};
   }
 };
 

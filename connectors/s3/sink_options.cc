@@ -182,12 +182,56 @@ void check_format(const Options& o, Complaints& complaints) {
          "is letters, digits, '.', '_' and '-', at most 32, without the dot in front: ndjson");
 }
 
+Codec codec_of(FileCompression compression) {
+  switch (compression) {
+    case FileCompression::none:
+      break;
+    case FileCompression::gzip:
+      return Codec::gzip;
+    case FileCompression::zstd:
+      return Codec::zstd;
+  }
+  return Codec::none;
+}
+
+void check_compression(const Options& o, Complaints& complaints) {
+  if (o.compression == FileCompression::none) {
+    for (const std::string_view key : {"compression_level", "compression_suffix"}) {
+      if (complaints.given(key)) complaints.about(key, "has no effect without compression; remove it");
+    }
+    return;
+  }
+  const CompressionLevels levels = compression_levels(codec_of(o.compression));
+  if (o.compression_level && (*o.compression_level < levels.least || *o.compression_level > levels.most)) {
+    complaints.about("compression_level", fmt::format("is {}; {} has levels {} to {}", *o.compression_level,
+                                                      to_string(codec_of(o.compression)), levels.least, levels.most));
+  }
+  if (o.compression_suffix && o.compression_suffix->find('/') != std::string::npos) {
+    complaints.about("compression_suffix", "ends a name, and may not hold a slash");
+  }
+}
+
+/// With the suffix, which a given extension may hold already.
+std::string extension(const Options& o) {
+  std::string text = o.extension.empty() ? std::string(default_extension(o.output_format)) : o.extension;
+  if (o.compression == FileCompression::none) return text;
+  const std::string suffix = o.compression_suffix.value_or(o.compression == FileCompression::gzip ? ".gz" : ".zst");
+  return text.ends_with(suffix) ? text : text + suffix;
+}
+
 void check_limits(const Options& o, Complaints& complaints) {
   if (o.file_rotation == FileRotation::messages && o.max_messages_per_file == 0) {
     complaints.about("max_messages_per_file", "is required with file_rotation messages, and at least 1");
   } else if (o.max_messages_per_file == 0 && complaints.given("max_messages_per_file")) {
     complaints.about("max_messages_per_file", "is at least 1; leave it out for no limit");
   }
+  if (o.rotate_on == RotateOn::none && complaints.given("max_open_files")) {
+    complaints.about("max_open_files", "has no effect without rotate_on; remove it");
+  }
+  if (o.spool_dir.empty() && complaints.given("spool_limit")) {
+    complaints.about("spool_limit", "has no effect without spool_dir; remove it");
+  }
+  check_compression(o, complaints);
   if (o.on_upload_failure == OnWriteFailure::drop) {
     complaints.about("on_upload_failure",
                      "drop is not available yet, since nothing would keep what is dropped; use stall or fail");
@@ -199,6 +243,15 @@ SealPolicy seal_policy(const Options& o, bool per_object) {
   policy.max_bytes = o.max_file_size.bytes;
   policy.max_records = o.max_messages_per_file;
   policy.max_age = o.max_file_age;
+  policy.max_idle = o.max_file_idle;
+  policy.boundary = o.rotate_on == RotateOn::hour  ? SealPolicy::Boundary::hour
+                    : o.rotate_on == RotateOn::day ? SealPolicy::Boundary::day
+                                                   : SealPolicy::Boundary::none;
+  policy.max_open = o.max_open_files;
+  policy.compression = {codec_of(o.compression), static_cast<int>(o.compression_level.value_or(0))};
+  policy.open_bytes = o.buffer_memory.bytes;
+  policy.spool_dir = o.spool_dir;
+  policy.spool_limit = o.spool_limit.bytes;
   policy.per_object = per_object;
   return policy;
 }
@@ -226,7 +279,9 @@ EncodeSpec encode_spec(const Options& o) {
   return spec;
 }
 
-std::string_view content_type(OutputFormat format) {
+std::string_view content_type(OutputFormat format, FileCompression compression) {
+  if (compression == FileCompression::gzip) return "application/gzip";
+  if (compression == FileCompression::zstd) return "application/zstd";
   switch (format) {
     case OutputFormat::json_lines:
       return "application/x-ndjson";
@@ -247,9 +302,8 @@ Result<CheckedOptions> check(const S3SinkOptions& o, const ConfigSection& at) {
   StoreOptions store = read_store(o, base, complaints);
   check_format(o, complaints);
   check_limits(o, complaints);
-  auto keys = KeyTemplate::parse({base.key, o.path_template,
-                                  o.extension.empty() ? std::string(default_extension(o.output_format)) : o.extension,
-                                  o.name_encoding, /*hides_dots=*/base.scheme == "file"});
+  auto keys = KeyTemplate::parse(
+      {base.key, o.path_template, extension(o), o.name_encoding, /*hides_dots=*/base.scheme == "file"});
   if (base.scheme == "file" && (o.path_template.starts_with('.') || o.path_template.find("/.") != std::string::npos)) {
     complaints.about("path_template", "holds a name that begins with a dot, and files under it are never listed");
   }
@@ -269,7 +323,7 @@ Result<CheckedOptions> check(const S3SinkOptions& o, const ConfigSection& at) {
                          .probe_key = std::move(probe_key),
                          .probe = o.probe,
                          .if_exists = o.if_exists,
-                         .content_type = std::string(content_type(o.output_format)),
+                         .content_type = std::string(content_type(o.output_format, o.compression)),
                          .seal = seal_policy(o, per_object),
                          .envelope = {},
                          .encode = encode_spec(o),

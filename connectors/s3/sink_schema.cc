@@ -13,6 +13,16 @@ struct EnumNames<FileRotation> {
       {{"size", FileRotation::size}, {"messages", FileRotation::messages}}};
 };
 template <>
+struct EnumNames<RotateOn> {
+  static constexpr std::array<std::pair<std::string_view, RotateOn>, 3> names{
+      {{"none", RotateOn::none}, {"hour", RotateOn::hour}, {"day", RotateOn::day}}};
+};
+template <>
+struct EnumNames<FileCompression> {
+  static constexpr std::array<std::pair<std::string_view, FileCompression>, 3> names{
+      {{"none", FileCompression::none}, {"gzip", FileCompression::gzip}, {"zstd", FileCompression::zstd}}};
+};
+template <>
 struct EnumNames<OutputFormat> {
   static constexpr std::array<std::pair<std::string_view, OutputFormat>, 5> names{
       {{"json_lines", OutputFormat::json_lines},
@@ -72,6 +82,34 @@ void add_rotation(Schema<Options>& s) {
   s.optional("max_file_age", &Options::max_file_age,
              "A file ends when its first record has waited so long, so a quiet partition is written too. 0s: never.",
              {.min = 0});
+  s.optional("max_file_idle", &Options::max_file_idle,
+             "A file ends when its last record has waited so long. 0s: never.", {.min = 0});
+  s.optional("rotate_on", &Options::rotate_on,
+             "No file holds records of two hours, or days, by the records' own times, in UTC.");
+  s.optional("max_open_files", &Options::max_open_files,
+             "With rotate_on: so many files of a partition are open at one time, so that times that interleave do not "
+             "make a file each. For one more, the file not used for longest ends.",
+             {.min = 1, .max = 1000});
+}
+
+void add_memory(Schema<Options>& s) {
+  s.optional("buffer_memory", &Options::buffer_memory,
+             "Memory that open files may hold together. Beyond it the largest go to spool_dir, or end early.",
+             {.min = 1U << 20U});
+  s.optional("spool_dir", &Options::spool_dir,
+             "Folder for what has no room in memory. Its files have no names, so nothing is left behind.",
+             {.example = "/var/lib/millrace/spool"});
+  s.optional("spool_limit", &Options::spool_limit, "Disk that spool_dir may take.", {.default_text = "no limit"});
+}
+
+void add_compression(Schema<Options>& s) {
+  s.optional("compression", &Options::compression,
+             "Of the files, in blocks as they grow; sizes and limits count what goes in. Any gzip or zstd reads them.");
+  s.optional("compression_level", &Options::compression_level,
+             "gzip: 1 to 9, of which 1 to 3 are several times as fast. zstd: 1 to 19.",
+             {.min = 1, .max = 19, .default_text = "2 for gzip, 3 for zstd"});
+  s.optional("compression_suffix", &Options::compression_suffix, "Stands behind the extension; may be empty.",
+             {.default_text = ".gz or .zst"});
 }
 
 void add_format(Schema<Options>& s) {
@@ -128,14 +166,7 @@ void add_store(Schema<Options>& s) {
 
 /// What the requirements know and this version does not: never taken for a typo, never ignored.
 void reserve_later_keys(Schema<Options>& s) {
-  for (const char* key : {"compression",
-                          "compression_level",
-                          "compression_suffix",
-                          "rotate_on",
-                          "max_file_idle",
-                          "spool_dir",
-                          "buffer_memory",
-                          "multipart_threshold",
+  for (const char* key : {"multipart_threshold",
                           "storage_class",
                           "sse",
                           "sse_kms_key_id",
@@ -166,6 +197,8 @@ const Schema<S3SinkOptions>& schema() {
     Schema<Options> s("s3", "Lands records as objects of a bucket or files of a folder, named by their offsets.");
     add_place(s);
     add_rotation(s);
+    add_memory(s);
+    add_compression(s);
     add_format(s);
     add_delivery(s);
     add_store(s);

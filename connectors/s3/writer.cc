@@ -27,7 +27,7 @@ Result<Receipt> ObjectWriter::write(SealedBatch& batch) {
   const UnixMicros time = chunk.first_timestamp != kNoTimestamp ? chunk.first_timestamp : chunk.opened_unix;
   MILLRACE_ASSIGN(const std::string key, upload_->keys.render({chunk.origin.get(), upload_->pipeline, chunk.partition,
                                                                chunk.first_offset, chunk.last_offset, time}));
-  const std::string_view body = chunk.bytes.view();
+  MILLRACE_ASSIGN(const std::string_view body, batch.body());
   const bool tried_before = unanswered_ == batch.token;
   if (!tried_before) refused_while_absent_ = false;
   auto written =

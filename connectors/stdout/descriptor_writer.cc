@@ -138,7 +138,7 @@ Result<Receipt> DescriptorWriter::write(SealedBatch& batch) {
     done_ = 0;
   }
   const WithoutBrokenPipeSignal guard;
-  const std::string_view bytes = batch.chunk.bytes.view();
+  MILLRACE_ASSIGN(const std::string_view bytes, batch.body());
   while (done_ < bytes.size()) {
     const std::size_t left = bytes.size() - done_;
     if (piece_ != 0) MILLRACE_TRY(wait_until_writable());

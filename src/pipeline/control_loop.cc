@@ -32,7 +32,10 @@ LanePool::Options pool_options(const ControlLoop::Options& options) {
   pool.budget = options.budget;
   // Lanes use their source, and their ends of the sinks, until they are destroyed on their threads.
   pool.keep_alive.push_back(options.source);
-  for (const auto& sink : options.sinks) pool.keep_alive.push_back(sink->keep_alive());
+  for (const auto& sink : options.sinks) {
+    pool.keep_alive.push_back(sink->keep_alive());
+    if (sink->lane_options().budget) pool.open_budgets.push_back(sink->lane_options().budget);
+  }
   return pool;
 }
 

@@ -57,6 +57,7 @@ void LanePool::write_off(const std::shared_ptr<LaneLoop>& loop) {
 LanePool::Seat& LanePool::start_thread() {
   auto loop = std::make_shared<LaneLoop>(options_.board, *options_.clock, options_.poll_timeout);
   options_.budget->wake_when_room(loop->waker());
+  for (const auto& open : options_.open_budgets) open->wake_when_over(loop->waker());
   const std::size_t index = seats_.size();
   AbandonableThread thread(fmt::format("mr-lane-{}", index),
                            [loop, index, pin = options_.pin, keep_alive = options_.keep_alive] {

@@ -8,6 +8,7 @@
 #include <tuple>
 #include <vector>
 
+#include "millrace/sink/open_budget.h"
 #include "pipeline/abandonable_thread.h"
 #include "pipeline/lane_loop.h"
 #include "sink/inflight_budget.h"
@@ -22,8 +23,9 @@ class LanePool {
     Duration poll_timeout{0};
     Clock* clock = &Clock::real();
     std::shared_ptr<RunBoard> board;
-    std::shared_ptr<InflightBudget> budget;         ///< wakes the threads when there is room
-    std::vector<std::shared_ptr<void>> keep_alive;  ///< lives as long as a thread, left behind or not
+    std::shared_ptr<InflightBudget> budget;                 ///< wakes the threads when there is room
+    std::vector<std::shared_ptr<OpenBudget>> open_budgets;  ///< of the sinks that have one; wake the threads when over
+    std::vector<std::shared_ptr<void>> keep_alive;          ///< lives as long as a thread, left behind or not
   };
   explicit LanePool(Options options) : options_(std::move(options)) {}
   ~LanePool() { std::ignore = quit(SteadyTime::max()); }

@@ -218,7 +218,6 @@ void LaneTask::abandon() {
 SteadyTime LaneTask::tick(SteadyTime now) {
   SteadyTime next = SteadyTime::max();
   for (const auto& [name, sink] : options_.outputs->all()) {
-    if (!sink->has_open_records()) continue;
     next = std::min(next, sink->tick(now));
   }
   offer();

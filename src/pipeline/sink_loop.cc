@@ -195,7 +195,7 @@ void SinkLoop::deliver(SinkQueue::Taken taken, AckSet acks, const Receipt& recei
   metrics.records.add(chunk.records);
   metrics.bytes.add(receipt.bytes_written);
   metrics.batch_records.observe(static_cast<double>(chunk.records));
-  metrics.batch_bytes.observe(static_cast<double>(chunk.bytes.size()));
+  metrics.batch_bytes.observe(static_cast<double>(taken.batch.size()));
   metrics.latency_seconds.observe(seconds(shared_->clock->now() - chunk.opened));
   board.records_written.fetch_add(chunk.records, memory_order_relaxed);
   board.bytes_written.fetch_add(receipt.bytes_written, memory_order_relaxed);

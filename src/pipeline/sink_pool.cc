@@ -42,6 +42,14 @@ Result<std::unique_ptr<SinkPool>> SinkPool::open(Options options) {
     writers.push_back(std::move(writer));
   }
   LaneSink::Options lane_options;
+  if (policy.open_bytes != 0) {
+    std::shared_ptr<Spool> spool;
+    if (!policy.spool_dir.empty()) {
+      MILLRACE_ASSIGN(spool, Spool::open(policy.spool_dir, policy.spool_limit));
+    }
+    lane_options.budget = std::make_shared<OpenBudget>(policy.open_bytes, std::move(spool));
+  }
+  lane_options.log = shared->log;
   lane_options.policy = policy;
   lane_options.envelope = sink.envelope();
   lane_options.clock = &clock;

@@ -8,6 +8,9 @@ namespace millrace {
 namespace {
 
 constexpr std::int64_t kMicrosPerHour = 3'600'000'000;
+// A file is packed in blocks of so many encoded bytes: what they add to a file compressed in one go is below one part
+// in a hundred, and an open file holds no more than one of them unpacked.
+constexpr std::size_t kPackedBlock = std::size_t{512} << 10U;
 
 std::int64_t span_of(SealPolicy::Boundary boundary) noexcept {
   switch (boundary) {
@@ -39,64 +42,234 @@ LaneSink::LaneSink(Options options, SealedBatchQueue& queue)
       max_records_(options_.policy.max_records != 0 ? options_.policy.max_records
                                                     : std::numeric_limits<std::uint64_t>::max()),
       boundary_span_(span_of(options_.policy.boundary)),
+      max_open_(std::max<std::size_t>(options_.policy.max_open, 1)),
       queue_(&queue),
-      next_sequence_(options_.first_sequence) {}
+      compressor_(options_.policy.compression.codec == Codec::none ? nullptr
+                                                                   : make_compressor(options_.policy.compression)),
+      next_sequence_(options_.first_sequence) {
+  if (options_.budget) options_.budget->join();
+}
 
-LaneSink::~LaneSink() { abandon(); }
+LaneSink::~LaneSink() {
+  abandon();
+  if (options_.budget) options_.budget->leave();
+}
 
 void LaneSink::begin_batch(const PayloadBatch& batch) {
   batch_time_ = options_.clock->now();
   // Between batches no record is half-way, so what is sealed here answers for earlier batches only.
-  if (options_.policy.per_object && open_.records != 0 && !same_object(open_.origin.get(), batch.origin.get())) {
+  if (options_.policy.per_object && !files_.empty() &&
+      !same_object(files_.front()->chunk.origin.get(), batch.origin.get())) {
     seal(SealReason::boundary);
   }
   batch_origin_ = batch.origin;
 }
 
-bool LaneSink::crosses_boundary(const RecordMeta& meta) const noexcept {
+std::int64_t LaneSink::bucket_of(const RecordMeta& meta) const noexcept {
+  if (meta.timestamp == kNoTimestamp) return OpenFile::kAnyTime;
+  return bucket(meta.timestamp, boundary_span_);
+}
+
+/// The open file that takes records of this time; null when there is none.
+OpenFile* LaneSink::find(std::int64_t bucket) const noexcept {
+  const auto takes = [bucket](const OpenFile& file) {
+    return file.bucket == bucket || file.bucket == OpenFile::kAnyTime;
+  };
+  if (current_ != nullptr && current_ != fresh_.get() && (bucket == OpenFile::kAnyTime || takes(*current_))) {
+    return current_;
+  }
   // A record without a time belongs to whatever is open.
-  if (meta.timestamp == kNoTimestamp || open_.first_timestamp == kNoTimestamp) return false;
-  return bucket(meta.timestamp, boundary_span_) != bucket(open_.first_timestamp, boundary_span_);
+  if (bucket == OpenFile::kAnyTime) return files_.empty() ? nullptr : files_.back().get();
+  const auto found = std::ranges::find_if(files_, [&](const auto& file) { return takes(*file); });
+  return found == files_.end() ? nullptr : found->get();
 }
 
-void LaneSink::prepare_chunk(const RecordMeta& meta) {
-  // Within one source record all timestamps are equal, so this never cuts a source record's output in two.
-  if (seal_before(meta)) seal(SealReason::boundary);
-  if (open_.records != 0) return;
-  if (open_.bytes.capacity() == 0) open_.bytes = queue_->take_buffer();
-  open_.bytes.clear();
-  open_.bytes.append(options_.envelope.header);
-  whole_ = open_.bytes.size();
+/// Within one source record all timestamps are equal, so no room is made in the middle of its output.
+void LaneSink::choose(const RecordMeta& meta) {
+  const std::int64_t bucket = boundary_span_ == 0 ? OpenFile::kAnyTime : bucket_of(meta);
+  OpenFile* file = find(bucket);
+  if (file == nullptr) {
+    if (files_.size() >= max_open_) make_room();
+    if (!fresh_) fresh_ = std::make_unique<OpenFile>();
+    file = fresh_.get();
+    if (file->chunk.bytes.capacity() == 0) file->chunk.bytes = queue_->take_buffer();
+    file->chunk.bytes.clear();
+    file->chunk.bytes.append(options_.envelope.header);
+    file->whole = file->chunk.bytes.size();
+    file->bucket = bucket;
+    look_again_at(*file);
+  }
+  if (file == current_) return;
+  current_ = file;
+  file->used = ++uses_;
 }
 
-void LaneSink::begin_chunk(const RecordMeta& meta) {
-  open_.partition = options_.partition;
-  open_.first_offset = meta.offset;
-  open_.first_timestamp = meta.timestamp;
-  open_.opened = batch_time_;
-  open_.opened_unix = options_.clock->unix_micros();
-  open_.origin = batch_origin_;
+void LaneSink::begin_file(const RecordMeta& meta) {
+  EncodedChunk& chunk = current_->chunk;
+  chunk.partition = options_.partition;
+  chunk.first_offset = meta.offset;
+  chunk.first_timestamp = meta.timestamp;
+  chunk.opened = batch_time_;
+  chunk.opened_unix = options_.clock->unix_micros();
+  chunk.origin = batch_origin_;
+  chunk.appended = batch_time_;
+  next_due_ = std::min(next_due_, due_time(chunk));
+  files_.push_back(std::move(fresh_));
+}
+
+void LaneSink::make_room() {
+  if (files_.empty()) return;
+  const auto oldest = std::ranges::min_element(files_, {}, [](const auto& file) { return file->used; });
+  seal_file(static_cast<std::size_t>(oldest - files_.begin()),
+            max_open_ == 1 ? SealReason::boundary : SealReason::pressure);
+}
+
+/// Behind a whole record of a file that has reached a limit, or a block to pack.
+void LaneSink::look(OpenFile& file) {
+  if (is_due(file)) {
+    due_ = true;
+  } else if (compressor_) {
+    pack(file);
+  }
+}
+
+void LaneSink::pack(OpenFile& file) {
+  ByteBuffer& bytes = file.chunk.bytes;
+  file.encoded += file.whole;
+  compressor_->compress(bytes.view().substr(0, file.whole), file.packed);
+  bytes.clear();
+  file.whole = 0;
+  look_again_at(file);
+}
+
+void LaneSink::look_again_at(OpenFile& file) const noexcept {
+  const std::size_t left = max_bytes_ - std::min<std::uint64_t>(file.encoded, max_bytes_);
+  file.look_at = compressor_ ? std::min(left, kPackedBlock) : left;
+}
+
+void LaneSink::seal_due_files() {
+  for (std::size_t i = 0; i < files_.size();) {
+    if (is_due(*files_[i])) {
+      seal_file(i, files_[i]->size() >= max_bytes_ ? SealReason::size : SealReason::records);
+    } else {
+      ++i;
+    }
+  }
+  due_ = false;
 }
 
 void LaneSink::seal(SealReason reason) {
-  if (open_.records == 0) return;
-  open_.bytes.truncate(whole_);
-  open_.bytes.append(options_.envelope.footer);
-  sealed_.push_back(
-      {std::exchange(open_, EncodedChunk()), reason, {options_.lane, next_sequence_++}, options_.clock->now()});
-  whole_ = 0;
+  while (!files_.empty()) seal_file(0, reason);
+  due_ = false;
+}
+
+void LaneSink::seal_file(std::size_t index, SealReason reason) {
+  std::unique_ptr<OpenFile> file = std::move(files_[index]);
+  files_.erase(files_.begin() + static_cast<std::ptrdiff_t>(index));
+  if (current_ == file.get()) current_ = nullptr;
+  ByteBuffer& bytes = file->chunk.bytes;
+  bytes.truncate(file->whole);
+  bytes.append(options_.envelope.footer);
+  ByteBuffer plain;  // the next file grows in it
+  if (compressor_) {
+    file->whole = bytes.size();
+    if (!bytes.empty()) pack(*file);
+    plain = std::exchange(bytes, std::exchange(file->packed, ByteBuffer()));
+  }
+  sealed_.push_back({std::exchange(file->chunk, EncodedChunk()),
+                     std::move(file->spilled),
+                     reason,
+                     {options_.lane, next_sequence_++},
+                     options_.clock->now()});
+  file->encoded = 0;
+  file->chunk.bytes = std::move(plain);
+  if (!fresh_) fresh_ = std::move(file);
   offer();
 }
 
-SteadyTime LaneSink::tick(SteadyTime now) {
-  if (open_.records == 0) return SteadyTime::max();
+/// False when there is nowhere to, which is said once.
+bool LaneSink::spill(OpenFile& file) {
+  Spool* spool = options_.budget->spool();
+  if (spool == nullptr) return false;
+  // Packed early, so that no more than one small block of each open file stays in memory.
+  if (compressor_ && file.whole > 0) pack(file);
+  ByteBuffer& bytes = compressor_ ? file.packed : file.chunk.bytes;
+  const std::size_t whole = compressor_ ? bytes.size() : file.whole;
+  const auto put_there = [&]() -> Result<void> {
+    if (!file.spilled) {
+      MILLRACE_ASSIGN(file.spilled, spool->create());
+    }
+    return file.spilled->append(bytes.view().substr(0, whole));
+  };
+  if (auto put = put_there(); !put) {
+    if (file.spilled && file.spilled->size() == 0) file.spilled.reset();
+    if (!std::exchange(warned_of_spool_, true)) {
+      options_.log.warn(
+          "open files cannot spill; they are sealed early in its place, so there are more and smaller ones",
+          {{"error", put.error().describe()}});
+    }
+    return false;
+  }
+  warned_of_spool_ = false;
+  if (!compressor_) {
+    file.encoded += whole;
+    file.whole = 0;
+  }
+  bytes = ByteBuffer();
+  if (compressor_) file.chunk.bytes = ByteBuffer();
+  look_again_at(file);
+  return true;
+}
+
+/// Tells the budget what is held, and gives up the largest files while that is too much.
+void LaneSink::share_memory() {
+  if (!options_.budget) return;
+  const auto held = [this] {
+    std::size_t bytes = fresh_ ? fresh_->memory() : 0;
+    for (const auto& file : files_) bytes += file->memory();
+    return bytes;
+  };
+  const auto tell = [&] {
+    const std::size_t now = held();
+    options_.budget->change(std::exchange(memory_, now), now);
+  };
+  tell();
+  while (options_.budget->must_yield(memory_)) {
+    if (fresh_ && fresh_.get() != current_ && fresh_->memory() > 0) {
+      fresh_.reset();
+    } else if (!files_.empty()) {
+      const auto largest = std::ranges::max_element(files_, {}, [](const auto& file) { return file->memory(); });
+      if (!spill(**largest)) seal_file(static_cast<std::size_t>(largest - files_.begin()), SealReason::pressure);
+    } else {
+      return;
+    }
+    tell();
+  }
+}
+
+SteadyTime LaneSink::due_time(const EncodedChunk& chunk) const noexcept {
   const SealPolicy& policy = options_.policy;
-  const SteadyTime old = policy.max_age > Duration::zero() ? open_.opened + policy.max_age : SteadyTime::max();
-  const SteadyTime quiet = policy.max_idle > Duration::zero() ? open_.appended + policy.max_idle : SteadyTime::max();
-  const SteadyTime due = std::min(old, quiet);
-  if (now < due) return due;
-  seal(old <= now ? SealReason::age : SealReason::idle);
-  return SteadyTime::max();
+  return std::min(policy.max_age > Duration::zero() ? chunk.opened + policy.max_age : SteadyTime::max(),
+                  policy.max_idle > Duration::zero() ? chunk.appended + policy.max_idle : SteadyTime::max());
+}
+
+SteadyTime LaneSink::tick(SteadyTime now) {
+  share_memory();
+  if (files_.empty()) return next_due_ = SteadyTime::max();
+  if (now < next_due_) return next_due_;
+  next_due_ = SteadyTime::max();
+  for (std::size_t i = 0; i < files_.size();) {
+    const EncodedChunk& chunk = files_[i]->chunk;
+    const SteadyTime due = due_time(chunk);
+    if (now < due) {
+      next_due_ = std::min(next_due_, due);
+      ++i;
+    } else {
+      const Duration age = options_.policy.max_age;
+      seal_file(i, age > Duration::zero() && chunk.opened + age <= now ? SealReason::age : SealReason::idle);
+    }
+  }
+  return next_due_;
 }
 
 bool LaneSink::offer() {
@@ -104,10 +277,25 @@ bool LaneSink::offer() {
   return sealed_.empty();
 }
 
+std::uint64_t LaneSink::open_bytes() const noexcept {
+  std::uint64_t bytes = 0;
+  for (const auto& file : files_) bytes += file->size();
+  return bytes;
+}
+
+// Batches come in order, so the file that was opened first answers for the oldest.
+const AckRef* LaneSink::oldest_open() const noexcept {
+  return files_.empty() ? nullptr : files_.front()->chunk.acks.oldest();
+}
+
 std::uint64_t LaneSink::abandon() {
-  std::uint64_t records = open_.records;
-  open_ = EncodedChunk();
-  whole_ = 0;
+  std::uint64_t records = 0;
+  for (const auto& file : files_) records += file->chunk.records;
+  files_.clear();
+  fresh_.reset();
+  current_ = nullptr;
+  due_ = false;
+  if (options_.budget) options_.budget->change(std::exchange(memory_, 0), 0);
   if (sealed_.empty()) return records;
   for (const SealedBatch& batch : sealed_) records += batch.chunk.records;
   sealed_.clear();

@@ -82,7 +82,7 @@ struct LaneSinkTest : testing::Test {
     const RecordMeta coordinates = meta(timestamp);
     sink.begin_record(coordinates).append(bytes);
     sink.end_record(coordinates, ack);
-    if (sink.seal_due()) sink.seal(sink.due_reason());
+    if (sink.seal_due()) sink.seal_due_files();
   }
   std::uint64_t settled() {
     checkpointer.drain();
@@ -149,7 +149,7 @@ TEST_F(LaneSinkTest, K18_AnEmptyChunkIsNeverSealed) {
   sink.seal(SealReason::drain);
   sink.begin_record(meta()).append("half");
   sink.rollback_record();
-  if (sink.seal_due()) sink.seal(sink.due_reason());
+  if (sink.seal_due()) sink.seal_due_files();
   EXPECT_EQ(sink.tick(SteadyTime::max()), SteadyTime::max());
   EXPECT_TRUE(queue.batches.empty());
   EXPECT_FALSE(sink.blocked());
@@ -245,8 +245,13 @@ TEST_F(LaneSinkTest, IdleCountsFromTheLastRecord) {
   clock.time += std::chrono::seconds(4);
   begin(sink);
   put(sink, "b", {});
-  EXPECT_EQ(sink.tick(clock.time), clock.time + std::chrono::seconds(5));
-  clock.time += std::chrono::seconds(5);
+  const SteadyTime due = clock.time + std::chrono::seconds(5);
+  // It may ask to be called earlier, but seals nothing then.
+  EXPECT_LE(sink.tick(clock.time), due);
+  clock.time = due - Duration(1);
+  EXPECT_EQ(sink.tick(clock.time), due);
+  EXPECT_TRUE(queue.batches.empty());
+  clock.time = due;
   std::ignore = sink.tick(clock.time);
   ASSERT_EQ(queue.batches.size(), 1U);
   EXPECT_EQ(queue.batches[0].reason, SealReason::idle);
@@ -271,6 +276,89 @@ TEST_F(LaneSinkTest, AChunkNeverSpansABoundary) {
   EXPECT_EQ(queue.text(1), "cde");
   EXPECT_EQ(queue.text(2), "f");
   EXPECT_EQ(queue.batches[0].reason, SealReason::boundary);
+}
+
+// Event times that interleave make a file for each hour, not one for each change of the hour.
+TEST_F(LaneSinkTest, K07_InterleavedHoursMakeAFileEach) {
+  LaneSink sink = make({.boundary = SealPolicy::Boundary::hour, .max_open = 2});
+  begin(sink);
+  for (int i = 0; i < 500; ++i) {
+    put(sink, "a", {}, 11 * kHour - 1);
+    put(sink, "b", {}, 11 * kHour);
+  }
+  EXPECT_EQ(sink.open_files(), 2U);
+  EXPECT_EQ(sink.open_bytes(), 1000U);
+  put(sink, "?", {}, kNoTimestamp);  // goes where the record before it went
+  sink.seal(SealReason::drain);
+  ASSERT_EQ(queue.batches.size(), 2U);
+  EXPECT_EQ(queue.text(0), std::string(500, 'a'));
+  EXPECT_EQ(queue.text(1), std::string(500, 'b') + "?");
+  EXPECT_EQ(queue.batches[0].chunk.first_offset, Offset(0));
+  EXPECT_EQ(queue.batches[0].chunk.last_offset, Offset(998));
+  EXPECT_EQ(queue.batches[1].chunk.first_offset, Offset(1));
+  EXPECT_EQ(queue.batches[1].chunk.last_offset, Offset(1000));
+}
+
+TEST_F(LaneSinkTest, K07_TheFileNotUsedForLongestMakesRoom) {
+  LaneSink sink = make({.boundary = SealPolicy::Boundary::hour, .max_open = 2});
+  begin(sink);
+  put(sink, "a", {}, 0);
+  put(sink, "b", {}, kHour);
+  put(sink, "a", {}, 1);
+  RecordMeta third = meta(2 * kHour);
+  EXPECT_TRUE(sink.seal_before(third));
+  EXPECT_FALSE(sink.seal_before(meta(kHour + 1)));
+  put(sink, "c", {}, 2 * kHour);
+  ASSERT_EQ(queue.batches.size(), 1U);
+  EXPECT_EQ(queue.text(0), "b");
+  EXPECT_EQ(queue.batches[0].reason, SealReason::pressure);
+  put(sink, "b", {}, kHour);  // late: a file of its own
+  EXPECT_EQ(queue.text(1), "aa");
+  sink.seal(SealReason::drain);
+  EXPECT_EQ(queue.text(2) + queue.text(3), "cb");
+}
+
+TEST_F(LaneSinkTest, EachOpenFileHasItsOwnLimitsAndAge) {
+  LaneSink sink = make(
+      {.max_records = 3, .max_age = std::chrono::seconds(10), .boundary = SealPolicy::Boundary::hour, .max_open = 4});
+  begin(sink);
+  put(sink, "a", {}, 0);
+  put(sink, "b", {}, kHour);
+  put(sink, "a", {}, 0);
+  clock.time += std::chrono::seconds(4);
+  begin(sink);
+  put(sink, "c", {}, 2 * kHour);
+  put(sink, "a", {}, 0);
+  ASSERT_EQ(queue.batches.size(), 1U);
+  EXPECT_EQ(queue.text(0), "aaa");
+  EXPECT_EQ(queue.batches[0].reason, SealReason::records);
+  clock.time += std::chrono::seconds(6);
+  EXPECT_EQ(sink.tick(clock.time), clock.time + std::chrono::seconds(4));
+  ASSERT_EQ(queue.batches.size(), 2U);
+  EXPECT_EQ(queue.text(1), "b");
+  EXPECT_EQ(queue.batches[1].reason, SealReason::age);
+  EXPECT_EQ(sink.open_files(), 1U);
+}
+
+TEST_F(LaneSinkTest, INV1_TheOldestBatchIsThatOfTheFileOpenedFirst) {
+  LaneSink sink = make({.boundary = SealPolicy::Boundary::hour, .max_open = 2});
+  AckRef first = issuer.issue(kPartition, Offset(1));
+  AckRef second = issuer.issue(kPartition, Offset(3));
+  begin(sink);
+  put(sink, "a", first, 0);
+  put(sink, "b", first, kHour);
+  begin(sink);
+  put(sink, "b", second, kHour);
+  ASSERT_NE(sink.oldest_open(), nullptr);
+  EXPECT_TRUE(sink.oldest_open()->same_batch(first));
+  first.reset();
+  second.reset();
+  sink.seal(SealReason::drain);
+  ASSERT_EQ(queue.batches.size(), 2U);
+  queue.batches[1].chunk.acks.deliver();
+  EXPECT_EQ(settled(), 0U) << "the first batch has a record in the other file";
+  queue.batches[0].chunk.acks.deliver();
+  EXPECT_EQ(settled(), 4U);
 }
 
 TEST_F(LaneSinkTest, PerObjectNeverMixesTwoObjects) {

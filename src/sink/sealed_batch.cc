@@ -25,4 +25,13 @@ std::string_view to_string(SealReason reason) noexcept {
   return "unknown";
 }
 
+Result<std::string_view> SealedBatch::body() {
+  if (!spilled) return chunk.bytes.view();
+  if (!chunk.bytes.empty()) {
+    MILLRACE_TRY(spilled->append(chunk.bytes.view()));
+    chunk.bytes = ByteBuffer();
+  }
+  return spilled->map();
+}
+
 }  // namespace millrace

@@ -72,7 +72,7 @@ class LineChain final : public LaneChain {
     bool sealed = false;
     for (LaneSink* sink : sinks_) {
       if (!sink->seal_due()) continue;
-      sink->seal(sink->due_reason());
+      sink->seal_due_files();
       sealed = true;
     }
     if (sealed && ack && meta.offset < ack.last_offset()) {

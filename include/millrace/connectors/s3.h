@@ -82,6 +82,8 @@ class S3Source {
 };
 
 enum class FileRotation { size, messages };
+enum class RotateOn { none, hour, day };
+enum class FileCompression { none, gzip, zstd };
 enum class OutputFormat { json_lines, json_array, raw };
 enum class IfExists { verify, overwrite, fail };
 enum class NameEncoding { replace, percent };
@@ -95,6 +97,15 @@ struct S3SinkOptions {
   ByteSize max_file_size{8U << 20U};
   std::uint64_t max_messages_per_file = 0;  ///< required with `messages`
   Duration max_file_age = std::chrono::minutes(5);
+  Duration max_file_idle{0};  ///< 0: never
+  RotateOn rotate_on = RotateOn::none;
+  std::uint64_t max_open_files = 8;  ///< of a partition, with rotate_on
+  FileCompression compression = FileCompression::none;
+  std::optional<std::int64_t> compression_level;  ///< nothing: the codec's own
+  std::optional<std::string> compression_suffix;  ///< nothing: .gz or .zst
+  ByteSize buffer_memory{256U << 20U};            ///< of all open files together
+  std::string spool_dir;                          ///< empty: files that have no room are written early
+  ByteSize spool_limit{0};                        ///< 0: none
   OutputFormat output_format = OutputFormat::json_lines;
   bool include_metadata = true;
   bool include_headers = false;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// LaneSink: a lane's end of a sink. Encoders append to the partition's open chunk; when a limit is met the chunk is
-// sealed, its footer written, and offered to the sink's queue. A lane never waits: what the queue does not take stays
-// here and the lane is blocked (INV-4). Owned and used by one lane thread.
+// LaneSink: a lane's end of a sink. Encoders append to an open file, of which there is one, or one for each hour or day
+// where the policy keeps them apart; it is compressed as it grows, and spills to disk when memory is short. When a
+// limit is met a file is sealed, its footer written, and offered to the sink's queue. A lane never waits: what the
+// queue does not take stays here and the lane is blocked (INV-4). Owned and used by one lane thread.
 #pragma once
 
 #include <cstddef>
@@ -9,9 +10,13 @@
 #include <deque>
 #include <limits>
 #include <memory>
+#include <vector>
 
 #include "millrace/ack/ack_issuer.h"
 #include "millrace/base/bytes.h"
+#include "millrace/codec/compressor.h"
+#include "millrace/sink/open_budget.h"
+#include "millrace/sink/open_file.h"
 #include "millrace/sink/sealed_batch.h"
 #include "millrace/sink/sink.h"
 #include "millrace/source/payload_batch.h"
@@ -41,6 +46,8 @@ class LaneSink {
     /// Counts up from here. A lane that comes back under a later epoch starts above all it has used.
     std::uint64_t first_sequence = 0;
     Clock* clock = &Clock::real();
+    std::shared_ptr<OpenBudget> budget;  ///< of all lanes of the sink; null: no bound
+    Logger log{};
   };
   LaneSink(Options options, SealedBatchQueue& queue);
   ~LaneSink();
@@ -51,72 +58,95 @@ class LaneSink {
   /// is open when it must not be mixed with this batch.
   void begin_batch(const PayloadBatch& batch);
 
-  /// Before each source record: must the open chunk be sealed (for `boundary`) because this record may not share it?
-  /// Asking lets the chain split the ack exactly there; begin_record() seals by itself when nobody asked.
+  /// Before each source record: does it belong to a file that is not open, while as many are open as may be? Asking
+  /// lets the chain split the ack exactly there and make_room(); begin_record() makes room by itself when nobody asked.
   [[nodiscard]] bool seal_before(const RecordMeta& meta) const noexcept {
-    return boundary_span_ != 0 && open_.records != 0 && crosses_boundary(meta);
+    return boundary_span_ != 0 && files_.size() >= max_open_ && find(bucket_of(meta)) == nullptr;
   }
-  /// Where the encoder puts the next record's bytes; separator and header are there already. Opens a chunk when none is
-  /// open. Ends with end_record or rollback_record.
+  /// Seals the file that was not used for longest.
+  void make_room();
+  /// Where the encoder puts the next record's bytes; separator and header are there already. Opens the record's file
+  /// when it is not open. Ends with end_record or rollback_record.
   [[nodiscard]] ByteBuffer& begin_record(const RecordMeta& meta) {
-    if (open_.records == 0 || boundary_span_ != 0) [[unlikely]]
-      prepare_chunk(meta);
-    open_.bytes.truncate(whole_);
-    if (open_.records != 0) open_.bytes.append(options_.envelope.separator);
-    return open_.bytes;
+    if (current_ == nullptr || boundary_span_ != 0) [[unlikely]]
+      choose(meta);
+    ByteBuffer& bytes = current_->chunk.bytes;
+    bytes.truncate(current_->whole);
+    if (current_->chunk.records != 0) bytes.append(options_.envelope.separator);
+    return bytes;
   }
-  /// The record is whole: counts it and takes a reference on `ack`, one for each batch and chunk.
+  /// The record is whole: counts it and takes a reference on `ack`, one for each batch and file.
   void end_record(const RecordMeta& meta, const AckRef& ack) {
-    if (open_.records++ == 0) [[unlikely]]
-      begin_chunk(meta);
-    whole_ = open_.bytes.size();
-    open_.last_offset = meta.offset;
-    open_.appended = batch_time_;
-    open_.acks.add(ack);
+    EncodedChunk& open = current_->chunk;
+    if (open.records++ == 0) [[unlikely]]
+      begin_file(meta);
+    current_->whole = open.bytes.size();
+    open.last_offset = meta.offset;
+    open.appended = batch_time_;
+    open.acks.add(ack);
+    if (open.bytes.size() >= current_->look_at || open.records >= max_records_) [[unlikely]]
+      look(*current_);
   }
   /// Takes back what was written since begin_record.
-  void rollback_record() { open_.bytes.truncate(whole_); }
+  void rollback_record() { current_->chunk.bytes.truncate(current_->whole); }
 
-  /// After each whole source record: must the open chunk be sealed now? Cheap.
-  [[nodiscard]] bool seal_due() const noexcept {
-    return open_.bytes.size() >= max_bytes_ || open_.records >= max_records_;
-  }
-  /// Why, when seal_due().
-  [[nodiscard]] SealReason due_reason() const noexcept {
-    return open_.bytes.size() >= max_bytes_ ? SealReason::size : SealReason::records;
-  }
-  /// Closes the open chunk, if it has records, and offers it. A record that was begun and not ended is no part of it.
+  /// After each whole source record: must a file be sealed now? Cheap.
+  [[nodiscard]] bool seal_due() const noexcept { return due_; }
+  /// Seals the files that seal_due() is about.
+  void seal_due_files();
+  /// Closes every open file that has records, and offers it. A record that was begun and not ended is no part of it.
   void seal(SealReason reason);
-  /// Seals for age and idle; the lane loop calls it between runs of the chain with the present time. Returns the next
-  /// time it wants to be called, or SteadyTime::max().
+  /// Seals for age and idle, and gives up memory when there is too little for all lanes; the lane loop calls it between
+  /// runs of the chain with the present time. Returns the next time it wants to be called, or SteadyTime::max().
   [[nodiscard]] SteadyTime tick(SteadyTime now);
   /// Offers what is sealed again, oldest first. True when nothing is left.
   bool offer();
   [[nodiscard]] bool blocked() const noexcept { return !sealed_.empty(); }
-  [[nodiscard]] bool has_open_records() const noexcept { return open_.records != 0; }
-  [[nodiscard]] std::size_t open_bytes() const noexcept { return open_.bytes.size(); }
-  /// The oldest batch that the open chunk answers for; null when it answers for none. A watermark that waits for this
+  [[nodiscard]] bool has_open_records() const noexcept { return !files_.empty(); }
+  [[nodiscard]] std::size_t open_files() const noexcept { return files_.size(); }
+  /// Encoded bytes in them, wherever they lie.
+  [[nodiscard]] std::uint64_t open_bytes() const noexcept;
+  /// The oldest batch that an open file answers for; null when they answer for none. A watermark that waits for this
   /// one waits for a seal, not for a write.
-  [[nodiscard]] const AckRef* oldest_open() const noexcept { return open_.acks.oldest(); }
+  [[nodiscard]] const AckRef* oldest_open() const noexcept;
   /// Fails what is open and what is sealed here: it will not be written. Returns how many records that were.
   std::uint64_t abandon();
 
  private:
-  [[nodiscard]] bool crosses_boundary(const RecordMeta& meta) const noexcept;
-  void prepare_chunk(const RecordMeta& meta);
-  void begin_chunk(const RecordMeta& meta);
+  [[nodiscard]] bool is_due(const OpenFile& file) const noexcept {
+    return file.size() >= max_bytes_ || file.chunk.records >= max_records_;
+  }
+  void look(OpenFile& file);
+  void pack(OpenFile& file);
+  void look_again_at(OpenFile& file) const noexcept;
+  [[nodiscard]] bool spill(OpenFile& file);
+  void share_memory();
+  [[nodiscard]] std::int64_t bucket_of(const RecordMeta& meta) const noexcept;
+  [[nodiscard]] OpenFile* find(std::int64_t bucket) const noexcept;
+  void choose(const RecordMeta& meta);
+  void begin_file(const RecordMeta& meta);
+  void seal_file(std::size_t index, SealReason reason);
+  [[nodiscard]] SteadyTime due_time(const EncodedChunk& chunk) const noexcept;
 
   const Options options_;
   const std::size_t max_bytes_;  ///< the policy's limits, with "off" as the largest number
   const std::uint64_t max_records_;
   const std::int64_t boundary_span_;  ///< microseconds between two boundaries; 0: none
+  const std::size_t max_open_;
   SealedBatchQueue* const queue_;
-  EncodedChunk open_;
+  const std::unique_ptr<Compressor> compressor_;  ///< null: files stay as they are encoded
+  std::vector<std::unique_ptr<OpenFile>> files_;  ///< those with records, the one opened first in front
+  std::unique_ptr<OpenFile> fresh_;               ///< one without, which the next file will be
+  OpenFile* current_ = nullptr;                   ///< the one used last, if it is still open
+  bool due_ = false;                              ///< some file is to be sealed
+  SteadyTime next_due_ = SteadyTime::max();       ///< no file is too old or too quiet before this
   std::deque<SealedBatch> sealed_;  ///< what the queue has not taken yet; the chain stops as soon as there is one
   std::shared_ptr<const Origin> batch_origin_;
   SteadyTime batch_time_;
-  std::size_t whole_ = 0;  ///< where the last whole record of the open chunk ends
   std::uint64_t next_sequence_;
+  std::uint64_t uses_ = 0;
+  std::size_t memory_ = 0;        ///< as the budget was told
+  bool warned_of_spool_ = false;  ///< that nothing could be spilled
 };
 
 }  // namespace millrace

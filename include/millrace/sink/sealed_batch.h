@@ -4,11 +4,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
 #include "millrace/base/ids.h"
+#include "millrace/base/result.h"
 #include "millrace/encode/encoded_chunk.h"
+#include "millrace/sink/spill_file.h"
 
 namespace millrace {
 
@@ -23,10 +26,16 @@ struct IdempotencyToken {
 };
 
 struct SealedBatch {
-  EncodedChunk chunk;  ///< bytes whole, footer and all
+  EncodedChunk chunk;                  ///< bytes whole, footer and all, but for what was spilled
+  std::unique_ptr<SpillFile> spilled;  ///< the beginning, on disk; null: all bytes are in `chunk`
   SealReason reason = SealReason::drain;
   IdempotencyToken token;
   SteadyTime sealed;  ///< when
+
+  [[nodiscard]] std::uint64_t size() const noexcept { return (spilled ? spilled->size() : 0) + chunk.bytes.size(); }
+  /// All bytes, wherever they lie; valid as long as the batch is unchanged. Fails (out_of_space, io; retryable) when
+  /// what was not spilled cannot follow its beginning to disk, or cannot be read back.
+  [[nodiscard]] Result<std::string_view> body();
 };
 
 /// What a writer says of a durable batch.

@@ -14,6 +14,7 @@
 #include "millrace/base/log.h"
 #include "millrace/base/result.h"
 #include "millrace/base/time.h"
+#include "millrace/codec/compressor.h"
 #include "millrace/encode/encode_spec.h"
 #include "millrace/metrics/meter.h"
 #include "millrace/sink/writer.h"
@@ -32,7 +33,15 @@ struct SealPolicy {
     hour,
     day
   } boundary = Boundary::none;  ///< UTC, of the record's timestamp: a chunk never spans one
+  std::size_t max_open = 1;     ///< with a boundary: so many chunks of a lane are open at once, each of its own time
   bool per_object = false;      ///< a chunk never holds records of two objects
+  /// How a file is packed while it grows, block by block. Its limits count bytes as they were encoded.
+  Compression compression{};
+  /// Bytes of memory that open files may hold over all lanes (INV-7); 0: no bound. Beyond it the largest file of a lane
+  /// spills to `spool_dir`, or is sealed where that is empty or full.
+  std::size_t open_bytes = 0;
+  std::string spool_dir{};
+  std::uint64_t spool_limit = 0;  ///< bytes on disk; 0: none
 };
 
 /// What the engine does with a batch whose tries are used up.

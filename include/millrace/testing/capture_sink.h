@@ -59,7 +59,7 @@ class Capture {
  private:
   friend class CaptureWriter;
   friend class CaptureSink;
-  [[nodiscard]] Result<Receipt> write(const SealedBatch& batch, const Atomic<bool>& cancelled);
+  [[nodiscard]] Result<Receipt> write(SealedBatch& batch, const Atomic<bool>& cancelled);
   void cancel();
   [[nodiscard]] Result<void> close_writer();
   void close_sink();

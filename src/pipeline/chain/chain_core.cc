@@ -80,7 +80,7 @@ bool ChainCore::seal_before(const RecordMeta& meta) {
   // Held until the seals are done: a watermark must not rest where nothing has been sealed yet.
   const AckRef before = next == 0 ? AckRef() : split_before(next);
   for (const auto& output : outputs_) {
-    if (output->sink().seal_before(meta)) output->sink().seal(SealReason::boundary);
+    if (output->sink().seal_before(meta)) output->sink().make_room();
   }
   return !blocked();
 }
@@ -90,7 +90,7 @@ bool ChainCore::seal_behind() {
   if (std::any_of(outputs_.begin(), outputs_.end(), is_due)) {
     const AckRef before = split_before(next + 1);
     for (const auto& output : outputs_) {
-      if (is_due(output)) output->sink().seal(output->sink().due_reason());
+      if (is_due(output)) output->sink().seal_due_files();
     }
   }
   return !blocked();

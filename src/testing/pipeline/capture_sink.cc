@@ -127,7 +127,7 @@ bool Capture::wait(const std::function<bool()>& condition) const {
   return true;
 }
 
-Result<Receipt> Capture::write(const SealedBatch& batch, const Atomic<bool>& cancelled) {
+Result<Receipt> Capture::write(SealedBatch& batch, const Atomic<bool>& cancelled) {
   const MutexLock lock(mutex_);
   tries_.push_back(batch.token);
   ++held_;
@@ -146,10 +146,11 @@ Result<Receipt> Capture::write(const SealedBatch& batch, const Atomic<bool>& can
     if (auto error = decision_(batch)) return fail(std::move(*error));
   }
   const EncodedChunk& chunk = batch.chunk;
-  batches_.push_back({std::string(chunk.bytes.view()), chunk.records, chunk.partition, chunk.first_offset,
-                      chunk.last_offset, batch.reason, batch.token, chunk.origin});
+  MILLRACE_ASSIGN(const std::string_view body, batch.body());
+  batches_.push_back({std::string(body), chunk.records, chunk.partition, chunk.first_offset, chunk.last_offset,
+                      batch.reason, batch.token, chunk.origin});
   changed_.notify_all();
-  return Receipt{"memory", chunk.bytes.size()};
+  return Receipt{"memory", body.size()};
 }
 
 void Capture::cancel() {

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// OpenFile: a file that still takes records. Its bytes lie in up to three places, in this order: spilled to disk,
+// packed (compressed), and as they were encoded, with a record that may be half written at the end. Belongs to a
+// LaneSink.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+
+#include "millrace/base/bytes.h"
+#include "millrace/encode/encoded_chunk.h"
+#include "millrace/sink/spill_file.h"
+
+namespace millrace {
+
+struct OpenFile {
+  /// Of a file whose first record has no time: it takes records of any.
+  static constexpr std::int64_t kAnyTime = std::numeric_limits<std::int64_t>::min();
+
+  EncodedChunk chunk;       ///< its bytes are those that were neither packed nor spilled
+  std::size_t whole = 0;    ///< where the last whole record of them ends
+  std::size_t look_at = 0;  ///< from so many of them on the file is to be packed or sealed
+  ByteBuffer packed;
+  std::unique_ptr<SpillFile> spilled;
+  std::uint64_t encoded = 0;       ///< bytes that were packed or spilled, as they were encoded
+  std::int64_t bucket = kAnyTime;  ///< the hour or day of its records, where files are kept apart by it
+  std::uint64_t used = 0;          ///< grows: the file chosen last has the largest
+
+  /// Encoded bytes of the file so far.
+  [[nodiscard]] std::uint64_t size() const noexcept { return encoded + chunk.bytes.size(); }
+  /// Bytes of memory that it holds.
+  [[nodiscard]] std::size_t memory() const noexcept { return chunk.bytes.capacity() + packed.capacity(); }
+};
+
+}  // namespace millrace

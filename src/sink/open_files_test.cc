@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+// Open files that are packed as they grow, share a bound of memory, and spill. What comes out is compared with what
+// went in, read by zlib and by hand.
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "millrace/sink/lane_sink.h"
+
+namespace millrace {
+namespace {
+
+constexpr UnixMicros kHour = 3'600'000'000;
+
+class Shelf final : public SealedBatchQueue {
+ public:
+  bool try_push(SealedBatch& batch) override {
+    batches.push_back(std::move(batch));
+    return true;
+  }
+  ByteBuffer take_buffer() override { return {}; }
+  std::vector<SealedBatch> batches;
+};
+
+std::string body_of(SealedBatch& batch) {
+  const auto body = batch.body();
+  EXPECT_TRUE(body) << (body ? "" : body.error().message());
+  EXPECT_EQ(body->size(), batch.size());
+  return std::string(*body);
+}
+
+std::string gunzip(std::string_view members) {
+  std::string plain;
+  std::string room(1 << 16, '\0');
+  z_stream stream{};
+  EXPECT_EQ(inflateInit2(&stream, 15 + 16), Z_OK);
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(members.data()));
+  stream.avail_in = static_cast<uInt>(members.size());
+  while (stream.avail_in > 0) {
+    stream.next_out = reinterpret_cast<Bytef*>(room.data());
+    stream.avail_out = static_cast<uInt>(room.size());
+    const int ended = inflate(&stream, Z_NO_FLUSH);
+    plain.append(room, 0, room.size() - stream.avail_out);
+    if (ended == Z_STREAM_END) {
+      EXPECT_EQ(inflateReset(&stream), Z_OK);
+    } else if (ended != Z_OK) {
+      ADD_FAILURE() << "zlib says " << ended;
+      break;
+    }
+  }
+  inflateEnd(&stream);
+  return plain;
+}
+
+class ScratchFolder {
+ public:
+  ScratchFolder() {
+    std::string name = (std::filesystem::temp_directory_path() / "millrace-spill-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr) std::abort();
+    path_ = name;
+  }
+  ~ScratchFolder() { std::filesystem::remove_all(path_); }
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] bool empty() const { return std::filesystem::is_empty(path_); }
+
+ private:
+  std::string path_;
+};
+
+struct OpenFilesTest : testing::Test {
+  Shelf shelf;
+  std::int64_t next = 0;
+
+  [[nodiscard]] LaneSink make(SealPolicy policy, std::shared_ptr<OpenBudget> budget = nullptr, Envelope envelope = {}) {
+    return LaneSink({.lane = LaneId(1),
+                     .partition = PartitionId(0),
+                     .policy = std::move(policy),
+                     .envelope = std::move(envelope),
+                     .budget = std::move(budget)},
+                    shelf);
+  }
+  void put(LaneSink& sink, std::string_view bytes, UnixMicros time = kNoTimestamp) {
+    RecordMeta meta;
+    meta.offset = Offset(next++);
+    meta.timestamp = time;
+    sink.begin_record(meta).append(bytes);
+    sink.end_record(meta, {});
+    if (sink.seal_due()) sink.seal_due_files();
+  }
+};
+
+TEST_F(OpenFilesTest, APackedFileIsWhatWasEncoded) {
+  LaneSink sink = make({.max_bytes = 3U << 20U, .compression = {Codec::gzip, 0}}, nullptr, {"[", ",", "]"});
+  std::string expected = "[";
+  int records = 0;
+  while (shelf.batches.empty()) {
+    const std::string record = "{\"n\":" + std::to_string(records * 7919) + "}";
+    expected += (records++ == 0 ? "" : ",") + record;
+    put(sink, record);
+  }
+  expected += "]";
+  EXPECT_EQ(shelf.batches[0].reason, SealReason::size);
+  EXPECT_GE(expected.size(), 3U << 20U) << "the limit counts bytes as they were encoded";
+  EXPECT_LT(expected.size(), (3U << 20U) + 100);
+  EXPECT_LT(shelf.batches[0].size(), expected.size() / 2);
+  EXPECT_TRUE(gunzip(body_of(shelf.batches[0])) == expected);
+}
+
+TEST_F(OpenFilesTest, TheSameRecordsMakeTheSameBytes) {
+  for (int run = 0; run < 2; ++run) {
+    LaneSink sink = make({.max_bytes = 0, .compression = {Codec::zstd, 0}});
+    next = 0;
+    for (int i = 0; i < 100'000; ++i) {
+      put(sink, "a record like many others, number " + std::to_string(i) + "\n");
+      if (run == 1 && i % 1000 == 0) std::ignore = sink.tick(SteadyTime());  // when it is looked at plays no part
+    }
+    sink.seal(SealReason::lane_end);
+  }
+  ASSERT_EQ(shelf.batches.size(), 2U);
+  EXPECT_TRUE(body_of(shelf.batches[0]) == body_of(shelf.batches[1]));
+}
+
+TEST_F(OpenFilesTest, INV7_WhatHasNoRoomSpillsAndComesBackWhole) {
+  const ScratchFolder folder;
+  const auto spool = Spool::open(folder.path(), 0);
+  ASSERT_TRUE(spool);
+  const auto budget = std::make_shared<OpenBudget>(64U << 10U, *spool);
+  {
+    LaneSink sink = make({.max_bytes = 1U << 20U}, budget, {"<", "|", ">"});
+    std::string expected = "<";
+    for (int i = 0; shelf.batches.empty(); ++i) {
+      const std::string record(1000, static_cast<char>('a' + i % 26));
+      expected += (i == 0 ? "" : "|") + record;
+      put(sink, record);
+      std::ignore = sink.tick(SteadyTime());
+      EXPECT_LE(budget->used(), 64U << 10U);
+    }
+    expected += ">";
+    EXPECT_GT(shelf.batches[0].spilled->size(), 900'000U);
+    EXPECT_EQ((*spool)->used(), shelf.batches[0].spilled->size());
+    EXPECT_TRUE(folder.empty()) << "nothing is left behind whatever ends the process";
+    EXPECT_TRUE(body_of(shelf.batches[0]) == expected);
+    EXPECT_TRUE(body_of(shelf.batches[0]) == expected) << "the same for each try";
+  }
+  shelf.batches.clear();
+  EXPECT_EQ((*spool)->used(), 0U);
+  EXPECT_EQ(budget->used(), 0U);
+}
+
+TEST_F(OpenFilesTest, INV7_WithoutASpoolTheLargestFileIsSealed) {
+  const auto budget = std::make_shared<OpenBudget>(32U << 10U, nullptr);
+  LaneSink sink = make({.max_bytes = 0, .boundary = SealPolicy::Boundary::hour, .max_open = 8}, budget);
+  put(sink, "small", 0);
+  for (int i = 0; shelf.batches.empty(); ++i) {
+    ASSERT_LT(i, 100);
+    put(sink, std::string(1000, 'x'), kHour);
+    std::ignore = sink.tick(SteadyTime());
+  }
+  EXPECT_EQ(shelf.batches[0].reason, SealReason::pressure);
+  EXPECT_EQ(shelf.batches[0].chunk.first_timestamp, kHour);
+  EXPECT_EQ(sink.open_files(), 1U);
+  EXPECT_LE(budget->used(), 32U << 10U);
+}
+
+TEST_F(OpenFilesTest, K16_AFullSpoolSealsAndIsUsedAgainWhenThereIsRoom) {
+  const ScratchFolder folder;
+  const auto spool = Spool::open(folder.path(), 40'000);
+  ASSERT_TRUE(spool);
+  const auto budget = std::make_shared<OpenBudget>(16U << 10U, *spool);
+  LaneSink sink = make({.max_bytes = 0}, budget);
+  std::string expected;
+  const auto fill = [&] {
+    for (int i = 0; shelf.batches.empty(); ++i) {
+      ASSERT_LT(i, 1000);
+      put(sink, std::string(1000, 'y'));
+      expected.append(1000, 'y');
+      std::ignore = sink.tick(SteadyTime());
+    }
+  };
+  fill();
+  EXPECT_EQ(shelf.batches[0].reason, SealReason::pressure);
+  EXPECT_LE((*spool)->used(), 40'000U);
+  // What follows its beginning to disk does not fit either, so the batch is kept and tried again.
+  const auto refused = shelf.batches[0].body();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), ErrorCode::out_of_space);
+  EXPECT_TRUE(refused.error().is_retryable());
+  EXPECT_EQ(shelf.batches[0].size(), expected.size());
+}
+
+TEST(Spool, AFolderThatCannotBeWrittenIsRefusedAtOnce) {
+  const auto spool = Spool::open("/nowhere/at/all", 0);
+  ASSERT_FALSE(spool);
+  EXPECT_EQ(spool.error().code(), ErrorCode::config);
+  EXPECT_NE(spool.error().message().find("'/nowhere/at/all'"), std::string::npos);
+}
+
+TEST(OpenBudget, INV7_OnlyWhoHoldsMoreThanItsShareYields) {
+  OpenBudget budget(1000, nullptr);
+  const auto event = std::make_shared<EventCount>();
+  budget.wake_when_over(Waker(event));
+  for (int i = 0; i < 4; ++i) budget.join();
+  budget.change(0, 900);
+  EXPECT_FALSE(budget.must_yield(900)) << "there is room for all";
+  const auto ticket = event->ticket();
+  budget.change(0, 101);
+  EXPECT_FALSE(ticket == event->ticket()) << "the others are woken";
+  EXPECT_TRUE(budget.must_yield(900));
+  EXPECT_FALSE(budget.must_yield(101));
+  budget.change(900, 100);
+  EXPECT_FALSE(budget.must_yield(900));
+  EXPECT_EQ(budget.used(), 201U);
+}
+
+// Property: whatever the limits, files and moments at which memory is short, each hour's records come out in order and
+// whole, once each.
+RC_GTEST_PROP(OpenFiles, INV6_EveryRecordComesOutOnceWhateverIsSpilledOrPacked, ()) {
+  const ScratchFolder folder;
+  const bool packed = *rc::gen::arbitrary<bool>();
+  std::shared_ptr<Spool> spool;
+  if (*rc::gen::arbitrary<bool>()) spool = *Spool::open(folder.path(), *rc::gen::element<std::uint64_t>(0, 3000));
+  const auto budget = std::make_shared<OpenBudget>(*rc::gen::inRange<std::size_t>(1, 20'000), spool);
+  SealPolicy policy{.max_bytes = *rc::gen::element<std::size_t>(0, 2000),
+                    .max_records = *rc::gen::element<std::uint64_t>(0, 30),
+                    .boundary = SealPolicy::Boundary::hour,
+                    .max_open = *rc::gen::inRange<std::size_t>(1, 4)};
+  if (packed) policy.compression = {Codec::gzip, 1};
+  Shelf shelf;
+  std::map<std::int64_t, std::string> expected;
+  {
+    LaneSink sink({.lane = LaneId(1), .policy = policy, .envelope = {"", "", ""}, .budget = budget}, shelf);
+    std::int64_t next = 0;
+    for (const auto& [hour, size] : *rc::gen::container<std::vector<std::pair<int, int>>>(
+             rc::gen::pair(rc::gen::inRange(0, 5), rc::gen::inRange(0, 400)))) {
+      RecordMeta meta;
+      meta.offset = Offset(next++);
+      meta.timestamp = hour * kHour + 5;
+      const std::string record = std::to_string(next) + std::string(static_cast<std::size_t>(size), '.') + "\n";
+      sink.begin_record(meta).append(record);
+      sink.end_record(meta, {});
+      expected[hour] += record;
+      if (sink.seal_due()) sink.seal_due_files();
+      if (*rc::gen::arbitrary<bool>()) std::ignore = sink.tick(SteadyTime());
+    }
+    sink.seal(SealReason::lane_end);
+  }
+  RC_ASSERT(budget->used() == 0U);
+  std::map<std::int64_t, std::string> got;
+  for (SealedBatch& batch : shelf.batches) {
+    auto body = batch.body();
+    if (!body) {  // the spool is full: with what was spilled gone first there is room
+      RC_ASSERT(body.error().code() == ErrorCode::out_of_space);
+      RC_DISCARD("the spool is full to the end");
+    }
+    got[batch.chunk.first_timestamp / kHour] += packed ? gunzip(*body) : std::string(*body);
+  }
+  RC_ASSERT(got == expected);
+}
+
+}  // namespace
+}  // namespace millrace

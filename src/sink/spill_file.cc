@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "millrace/sink/spill_file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace millrace {
+namespace {
+
+Error failed(std::string_view what, const std::string& folder, int number) {
+  const ErrorCode code = number == ENOSPC || number == EDQUOT ? ErrorCode::out_of_space : ErrorCode::io;
+  return Error::retryable(code, std::string(what) + " in spool_dir '" + folder + "': " + std::strerror(number));
+}
+
+// O_TMPFILE where the file system has it; else a name that is gone before anything is written.
+int open_nameless(const std::string& folder) {
+  const int descriptor = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600);
+  if (descriptor >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT)) return descriptor;
+  std::string name = folder + "/.millrace-spill-XXXXXX";
+  const int named = ::mkostemp(name.data(), O_CLOEXEC);
+  if (named >= 0) ::unlink(name.c_str());
+  return named;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<Spool>> Spool::open(std::string folder, std::uint64_t limit) {
+  std::shared_ptr<Spool> spool(new Spool(std::move(folder), limit));
+  if (auto tried = spool->create(); !tried) {
+    return fail(Error::config(tried.error().message() + ". It has to be a folder that this process may write to"));
+  }
+  return spool;
+}
+
+Result<std::unique_ptr<SpillFile>> Spool::create() {
+  const int descriptor = open_nameless(folder_);
+  if (descriptor < 0) return fail(failed("no file can be made", folder_, errno));
+  return std::make_unique<SpillFile>(shared_from_this(), descriptor);
+}
+
+Result<void> Spool::take(std::uint64_t bytes) {
+  const std::uint64_t before = used_.fetch_add(bytes, memory_order_relaxed);
+  if (limit_ == 0 || before + bytes <= limit_) return {};
+  give_back(bytes);
+  return fail(Error::retryable(ErrorCode::out_of_space, "spool_dir '" + folder_ + "' holds " + std::to_string(before) +
+                                                            " bytes, and spool_limit is " + std::to_string(limit_)));
+}
+
+SpillFile::~SpillFile() {
+  if (mapped_ != nullptr) ::munmap(mapped_, size_);
+  ::close(descriptor_);
+  spool_->give_back(size_);
+}
+
+Result<void> SpillFile::append(std::string_view bytes) {
+  MILLRACE_TRY(spool_->take(bytes.size()));
+  std::size_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t wrote =
+        ::pwrite(descriptor_, bytes.data() + done, bytes.size() - done, static_cast<off_t>(size_ + done));
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote < 0) {
+      const int number = errno;
+      spool_->give_back(bytes.size());
+      return fail(failed("cannot write", spool_->folder_, number));
+    }
+    done += static_cast<std::size_t>(wrote);
+  }
+  size_ += bytes.size();
+  return {};
+}
+
+Result<std::string_view> SpillFile::map() {
+  if (size_ == 0) return std::string_view();
+  if (mapped_ == nullptr) {
+    void* mapped = ::mmap(nullptr, size_, PROT_READ, MAP_SHARED, descriptor_, 0);
+    if (mapped == MAP_FAILED) return fail(failed("cannot map a file", spool_->folder_, errno));
+    ::madvise(mapped, size_, MADV_SEQUENTIAL);
+    mapped_ = mapped;
+  }
+  return std::string_view(static_cast<const char*>(mapped_), size_);
+}
+
+}  // namespace millrace
