@@ -128,6 +128,16 @@ Result<KeyTemplate> KeyTemplate::parse(Options options) {
   return made;
 }
 
+std::string KeyTemplate::encoded(std::string_view name) const {
+  std::string segment;
+  append_name(segment, name);
+  return kept(segment);
+}
+
+std::string KeyTemplate::beside(std::string_view rest) const {
+  return options_.prefix.empty() ? std::string(rest) : fmt::format("{}/{}", options_.prefix, rest);
+}
+
 std::string KeyTemplate::front() const {
   std::string text = options_.prefix.empty() ? "" : options_.prefix + "/";
   if (!pieces_.empty() && pieces_.front().variable == Variable::literal) text += pieces_.front().text;

@@ -44,6 +44,10 @@ class KeyTemplate {
   [[nodiscard]] Result<std::string> render(const KeyParts& parts) const;
   /// True when the template tells objects of the source apart, so that no file may hold records of two.
   [[nodiscard]] bool per_object() const noexcept { return per_object_; }
+  /// A name as it stands in keys.
+  [[nodiscard]] std::string encoded(std::string_view name) const;
+  /// A key below the prefix that no template makes.
+  [[nodiscard]] std::string beside(std::string_view rest) const;
   /// What every key begins with.
   [[nodiscard]] std::string front() const;
 

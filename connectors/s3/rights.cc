@@ -29,6 +29,23 @@ class Rights {
   }
   void get(const StoreUrl& url, std::string_view tail, std::string_view why) { object("s3:GetObject", url, tail, why); }
   void put(const StoreUrl& url, std::string_view tail, std::string_view why) { object("s3:PutObject", url, tail, why); }
+  void acl(const StoreUrl& url, std::string_view tail, std::string_view why) {
+    object("s3:PutObjectAcl", url, tail, why);
+  }
+  void tags(const StoreUrl& url, std::string_view tail, std::string_view why) {
+    object("s3:PutObjectTagging", url, tail, why);
+  }
+  void abort(const StoreUrl& url, std::string_view tail, std::string_view why) {
+    object("s3:AbortMultipartUpload", url, tail, why);
+  }
+  void list_uploads(const StoreUrl& url, std::string_view why) {
+    add("s3:ListBucketMultipartUploads", fmt::format("s3://{}", url.bucket), why);
+  }
+  void kms(std::string_view key, std::string_view why) {
+    const std::string on = key.empty() ? "the key that encrypts them" : printable(key);
+    add("kms:GenerateDataKey", on, why);
+    add("kms:Decrypt", on, "and uploads in parts");
+  }
   void remove(const StoreUrl& url, std::string_view tail, std::string_view why) {
     object("s3:DeleteObject", url, tail, why);
   }
@@ -96,6 +113,18 @@ std::vector<NeededRight> s3_sink::rights_of(const CheckedOptions& options) {
   rights.put(below, "*", "to write the objects");
   if (options.if_exists == IfExists::verify) rights.get(below, "*", "to compare what lies there (if_exists: verify)");
   if (options.if_exists == IfExists::fail) rights.get(below, "*", "to know its own again, where a put went unanswered");
+  if (!options.as.settings.acl.empty()) rights.acl(below, "*", "to set their acl");
+  if (!options.as.settings.tags.empty()) rights.tags(below, "*", "to set their tags");
+  if (options.as.settings.encryption == Encryption::kms) rights.kms(options.as.settings.kms_key_id, "sse: kms");
+  if (options.seal.max_bytes >= options.as.multipart_threshold) {
+    const StoreUrl ledger = with_key(options.base, options.keys.beside("_millrace/"));
+    rights.abort(below, "*", "to end uploads in parts that failed");
+    rights.get(below, "*", "to know its own again, where a completion went unanswered");
+    rights.put(ledger, "*", "to note which uploads in parts are under way");
+    rights.get(ledger, "*", "to find those that a crash has left; without it they stay");
+    rights.remove(ledger, "*", "to leave no note behind; without it they stay");
+  }
+  if (options.cleanup_uploads) rights.list_uploads(options.base, "cleanup_uploads");
   if (!options.probe) return all;
   rights.put(probe, "", "to try the store at the start (probe)");
   rights.remove(probe, "", "to remove that again; without it, it stays");

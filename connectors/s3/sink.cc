@@ -16,6 +16,25 @@ namespace millrace {
 namespace s3_sink {
 namespace {
 
+/// cleanup_uploads: whatever began below the prefix before `now`.
+Result<void> abort_uploads(const Upload& upload, UnixMicros now) {
+  ListUploadsRequest request{.prefix = upload.keys.front()};
+  std::size_t aborted = 0;
+  do {
+    auto page = upload.store->list_uploads(request);
+    if (!page) return fail(std::move(page).error().prefixed("cleanup_uploads: "));
+    for (const UploadInfo& left : page->uploads) {
+      if (left.initiated != kNoTimestamp && left.initiated >= now) continue;
+      if (auto ended = upload.store->abort_upload(left.upload); !ended)
+        return fail(std::move(ended).error().prefixed("cleanup_uploads: "));
+      ++aborted;
+    }
+    request.continuation = page->continuation;
+  } while (!request.continuation.empty());
+  if (aborted > 0) upload.log.info("uploads in parts that were never completed are aborted", {{"uploads", std::to_string(aborted)}});
+  return {};
+}
+
 class ObjectSink final : public Sink {
  public:
   ObjectSink(CheckedOptions options, StoreOpener opener) : options_(std::move(options)), opener_(std::move(opener)) {}
@@ -34,7 +53,7 @@ class ObjectSink final : public Sink {
     upload->base = options_.base;
     upload->keys = options_.keys;
     upload->if_exists = options_.if_exists;
-    upload->content_type = options_.content_type;
+    upload->as = options_.as;
     upload->pipeline = context.pipeline;
     upload->log = context.log;
     MILLRACE_TRY(claim_metrics(context.meter, *upload));
@@ -50,6 +69,13 @@ class ObjectSink final : public Sink {
                                                         .log = context.log}));
       upload->conditions.store(conditions);
     }
+    if (options_.as.multipart_threshold != UINT64_MAX) {
+      upload->ledger = std::make_shared<UploadLedger>(
+          upload->store, options_.keys.beside(fmt::format("_millrace/{}/", options_.keys.encoded(context.pipeline))),
+          context.log);
+      upload->expects_parts = options_.seal.max_bytes >= options_.as.multipart_threshold;
+    }
+    if (options_.cleanup_uploads) MILLRACE_TRY(abort_uploads(*upload, context.clock->unix_micros()));
     upload_ = std::move(upload);
     return {};
   }

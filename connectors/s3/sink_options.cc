@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "connectors/s3/complaints.h"
 #include "millrace/base/printable.h"
 #include "millrace/store/check_store.h"
 
@@ -18,34 +19,6 @@ using Options = S3SinkOptions;
 
 constexpr std::string_view kDefaultProbe = ".millrace-probe";
 constexpr Duration kLongestBackoff = std::chrono::seconds(60);
-
-/// Adds problems under the key that they are about.
-class Complaints {
- public:
-  Complaints(const ConfigSection& at, ConfigProblems& problems) : at_(at), problems_(problems) {}
-  [[nodiscard]] bool given(std::string_view key) const { return at_.exists() && at_.child(key).exists(); }
-  void about(std::string_view key, std::string_view text) {
-    const ConfigSection child = at_.exists() ? at_.child(key) : ConfigSection();
-    const std::string path = at_.exists() && !at_.path().empty() ? at_.path() + "." : "sink.s3.";
-    problems_.add(child.exists() ? child.where()
-                  : at_.exists() ? at_.where()
-                                 : "",
-                  fmt::format("{}{}: {}", path, key, text));
-  }
-  /// Each line of an error that was made without knowing the key.
-  void about(std::string_view key, const Error& error) {
-    std::string_view rest = error.message();
-    while (!rest.empty()) {
-      const std::size_t end = std::min(rest.find('\n'), rest.size());
-      about(key, rest.substr(0, end));
-      rest.remove_prefix(std::min(end + 1, rest.size()));
-    }
-  }
-
- private:
-  const ConfigSection& at_;
-  ConfigProblems& problems_;
-};
 
 std::string without_slashes(std::string_view text) {
   while (text.starts_with('/')) text.remove_prefix(1);
@@ -279,20 +252,6 @@ EncodeSpec encode_spec(const Options& o) {
   return spec;
 }
 
-std::string_view content_type(OutputFormat format, FileCompression compression) {
-  if (compression == FileCompression::gzip) return "application/gzip";
-  if (compression == FileCompression::zstd) return "application/zstd";
-  switch (format) {
-    case OutputFormat::json_lines:
-      return "application/x-ndjson";
-    case OutputFormat::json_array:
-      return "application/json";
-    case OutputFormat::raw:
-      break;
-  }
-  return "application/octet-stream";
-}
-
 }  // namespace
 
 Result<CheckedOptions> check(const S3SinkOptions& o, const ConfigSection& at) {
@@ -302,6 +261,7 @@ Result<CheckedOptions> check(const S3SinkOptions& o, const ConfigSection& at) {
   StoreOptions store = read_store(o, base, complaints);
   check_format(o, complaints);
   check_limits(o, complaints);
+  StoredAs as = check_stored_as(o, base, complaints);
   auto keys = KeyTemplate::parse(
       {base.key, o.path_template, extension(o), o.name_encoding, /*hides_dots=*/base.scheme == "file"});
   if (base.scheme == "file" && (o.path_template.starts_with('.') || o.path_template.find("/.") != std::string::npos)) {
@@ -323,7 +283,8 @@ Result<CheckedOptions> check(const S3SinkOptions& o, const ConfigSection& at) {
                          .probe_key = std::move(probe_key),
                          .probe = o.probe,
                          .if_exists = o.if_exists,
-                         .content_type = std::string(content_type(o.output_format, o.compression)),
+                         .as = std::move(as),
+                         .cleanup_uploads = o.cleanup_uploads,
                          .seal = seal_policy(o, per_object),
                          .envelope = {},
                          .encode = encode_spec(o),

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "connectors/s3/key_template.h"
+#include "connectors/s3/stored_as.h"
 #include "millrace/config/schema.h"
 #include "millrace/connectors/s3.h"
 #include "millrace/encode/encode_spec.h"
@@ -22,7 +23,8 @@ struct CheckedOptions {
   std::string probe_key;
   bool probe = true;
   IfExists if_exists = IfExists::verify;
-  std::string content_type;
+  StoredAs as;
+  bool cleanup_uploads = false;
   SealPolicy seal;
   Envelope envelope;
   EncodeSpec encode;

@@ -23,6 +23,20 @@ struct EnumNames<FileCompression> {
       {{"none", FileCompression::none}, {"gzip", FileCompression::gzip}, {"zstd", FileCompression::zstd}}};
 };
 template <>
+struct EnumNames<Sse> {
+  static constexpr std::array<std::pair<std::string_view, Sse>, 5> names{
+      {{"none", Sse::none}, {"s3", Sse::s3}, {"AES256", Sse::s3}, {"kms", Sse::kms}, {"aws:kms", Sse::kms}}};
+};
+template <>
+struct EnumNames<ChecksumKind> {
+  static constexpr std::array<std::pair<std::string_view, ChecksumKind>, 5> names{
+      {{"none", ChecksumKind::none},
+       {"crc32", ChecksumKind::crc32},
+       {"crc32c", ChecksumKind::crc32c},
+       {"crc64nvme", ChecksumKind::crc64nvme},
+       {"sha256", ChecksumKind::sha256}}};
+};
+template <>
 struct EnumNames<OutputFormat> {
   static constexpr std::array<std::pair<std::string_view, OutputFormat>, 5> names{
       {{"json_lines", OutputFormat::json_lines},
@@ -52,7 +66,9 @@ namespace {
 
 using Options = S3SinkOptions;
 
-constexpr double kSinglePut = 5.0 * 1024 * 1024 * 1024;
+constexpr double kMiB = 1024.0 * 1024;
+constexpr double kSinglePut = 5.0 * 1024 * kMiB;
+constexpr double kLargestObject = 5.0 * 1024 * 1024 * kMiB;
 
 void add_place(Schema<Options>& s) {
   s.optional("url", &Options::url, "Where objects go: bucket and prefix, or a folder.",
@@ -76,7 +92,7 @@ void add_rotation(Schema<Options>& s) {
              "messages requires max_messages_per_file. Whichever limit is met first ends a file.");
   s.optional("max_file_size", &Options::max_file_size,
              "A file ends with the record that makes it this large; it may exceed it by that record.",
-             {.min = 1, .max = kSinglePut});
+             {.min = 1, .max = kLargestObject});
   s.optional("max_messages_per_file", &Options::max_messages_per_file, "A file ends with this many records.",
              {.default_text = "no limit"});
   s.optional("max_file_age", &Options::max_file_age,
@@ -146,10 +162,41 @@ void add_delivery(Schema<Options>& s) {
              "stall: keep trying, nothing is committed past it. fail: end the run after max_attempts. drop: not yet, "
              "refused.");
   s.optional("upload_concurrency", &Options::upload_concurrency, "Uploads at one time.", {.min = 1, .max = 64});
+  s.optional(
+      "multipart_threshold", &Options::multipart_threshold,
+      "A larger object is sent in parts, of which a retry sends only what is missing. Which uploads are under way "
+      "is noted below <prefix>/_millrace, and what a crash has left is aborted by the next run.",
+      {.min = 1, .max = kSinglePut});
+  s.optional("part_size", &Options::part_size, "Of such a part; larger where 10,000 of them would not do.",
+             {.min = 5 * kMiB, .max = kSinglePut});
+  s.optional(
+      "cleanup_uploads", &Options::cleanup_uploads,
+      "At the start, aborts every upload in parts below the prefix that began before, whoever began it. Needs the "
+      "right to list them.");
   s.optional("probe", &Options::probe,
              "Writes and removes a small object at the start, so that missing rights, and a store that ignores "
              "conditions, show before a record moves.");
   s.optional("probe_key", &Options::probe_key, "Key of that object.", {.default_text = "<prefix>/.millrace-probe"});
+}
+
+void add_keeping(Schema<Options>& s) {
+  s.optional("storage_class", &Options::storage_class, "As the store spells it.", {.example = "STANDARD_IA"});
+  s.optional("sse", &Options::sse, "Who encrypts objects where they lie: s3 (keys of the store), kms (a key service).");
+  s.optional("sse_kms_key_id", &Options::sse_kms_key_id, "With sse kms: the key's id, ARN or alias.",
+             {.default_text = "the account's own key"});
+  s.optional("sse_bucket_key", &Options::sse_bucket_key, "With sse kms: one data key for many objects.",
+             {.default_text = "the bucket's rule"});
+  s.optional("acl", &Options::acl, "A canned one.", {.example = "bucket-owner-full-control"});
+  s.optional("tags", &Options::tags, "Up to ten, of each object.", {.example = "{team: data, tier: bronze}"});
+  s.optional("metadata", &Options::metadata, "User metadata of each object.",
+             {.example = "{owner: data-platform}", .aliases = {"object_metadata"}});
+  s.optional("content_type", &Options::content_type, "Media type of the objects.",
+             {.default_text = "by output_format; application/gzip or application/zstd with compression"});
+  s.optional("content_encoding", &Options::content_encoding,
+             "With compression: gzip or zstd, so that HTTP clients unpack objects as they read them.");
+  s.optional("checksum", &Options::checksum,
+             "Sent with the bytes and compared by the store, beside the SHA-256 that requests are signed with.",
+             {.aliases = {"checksum_algorithm"}});
 }
 
 void add_store(Schema<Options>& s) {
@@ -166,26 +213,8 @@ void add_store(Schema<Options>& s) {
 
 /// What the requirements know and this version does not: never taken for a typo, never ignored.
 void reserve_later_keys(Schema<Options>& s) {
-  for (const char* key : {"multipart_threshold",
-                          "storage_class",
-                          "sse",
-                          "sse_kms_key_id",
-                          "tags",
-                          "metadata",
-                          "object_metadata",
-                          "content_type",
-                          "content_encoding",
-                          "acl",
-                          "checksum",
-                          "checksum_algorithm",
-                          "time_source",
-                          "delivery",
-                          "exactly_once",
-                          "compat",
-                          "cleanup_uploads",
-                          "timeout",
-                          "upload_deadline",
-                          "deadline"}) {
+  for (const char* key :
+       {"time_source", "delivery", "exactly_once", "compat", "timeout", "upload_deadline", "deadline"}) {
     s.reserve(key, "is not available yet in this version; remove it");
   }
 }
@@ -201,6 +230,7 @@ const Schema<S3SinkOptions>& schema() {
     add_compression(s);
     add_format(s);
     add_delivery(s);
+    add_keeping(s);
     add_store(s);
     reserve_later_keys(s);
     s.check([](const Options& options, const ConfigSection& at, ConfigProblems& problems) {

@@ -3,14 +3,18 @@
 list(APPEND S3_SOURCES
   content_match.cc
   key_template.cc
+  parts_upload.cc
   sink.cc
   sink_options.cc
   sink_probe.cc
   sink_schema.cc
+  stored_as.cc
   upload.cc
+  upload_ledger.cc
   writer.cc)
 list(APPEND S3_DEPENDS base ack config metrics sink store store_open)
 
 millrace_test(s3_sink_test
-  SOURCES key_template_test.cc sink_options_test.cc sink_test.cc writer_test.cc
+  SOURCES key_template_test.cc sink_options_test.cc sink_test.cc
+    stored_as_test.cc parts_upload_test.cc upload_ledger_test.cc writer_test.cc
   DEPENDS s3 store_memory store_file store_faulty LINK rapidcheck PkgConfig::xxhash LABELS unit property)

@@ -12,6 +12,12 @@ std::string Upload::location(std::string_view key) const {
   return StoreUrl{base.scheme, base.bucket, std::string(key)}.to_string();
 }
 
+std::vector<std::pair<std::string, std::string>> Upload::metadata_of(std::string_view body) const {
+  auto all = as.metadata;
+  all.emplace_back(kChecksumName, checksum(body));
+  return all;
+}
+
 Result<void> claim_metrics(const Meter& meter, Upload& upload) {
   MILLRACE_ASSIGN(upload.objects, meter.counter("s3_sink_objects_total", "Objects written."));
   MILLRACE_ASSIGN(upload.bytes, meter.counter("s3_sink_bytes_total", "Bytes of the objects written."));

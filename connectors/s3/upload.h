@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Upload: what all writers of one S3 sink share. Made when the sink opens; immutable but for one flag; any thread.
+// Upload: what all writers of one S3 sink share. Made when the sink opens; immutable but for its flags; any thread.
 #pragma once
 
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "connectors/s3/key_template.h"
+#include "connectors/s3/stored_as.h"
+#include "connectors/s3/upload_ledger.h"
 #include "millrace/base/log.h"
 #include "millrace/base/sync.h"
 #include "millrace/metrics/meter.h"
@@ -23,7 +27,7 @@ struct Upload {
   StoreUrl base;
   KeyTemplate keys;
   IfExists if_exists = IfExists::verify;
-  std::string content_type;
+  StoredAs as;
   std::string pipeline;
   Logger log;
   Counter objects;  ///< written
@@ -31,8 +35,18 @@ struct Upload {
   Counter found;    ///< that were there already, whole
   /// False once the store has shown that it does not keep the condition of a put: then existence is looked at before.
   Atomic<bool> conditions{true};
+  /// False once the store has shown that it takes no uploads in parts.
+  Atomic<bool> multipart{true};
+  std::shared_ptr<UploadLedger> ledger;  ///< of uploads in parts; null: none are made
+  /// A file may grow so large, so what an earlier run has left is looked up at a partition's first object already.
+  bool expects_parts = false;
 
   [[nodiscard]] std::string location(std::string_view key) const;
+  /// The user's, with our checksum of the bytes.
+  [[nodiscard]] std::vector<std::pair<std::string, std::string>> metadata_of(std::string_view body) const;
+  [[nodiscard]] bool in_parts(std::size_t size) const noexcept {
+    return ledger && size > as.multipart_threshold && multipart.load(memory_order_relaxed);
+  }
 };
 
 /// Counters of the sink's own families; fails when another sink has claimed them.

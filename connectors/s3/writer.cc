@@ -28,10 +28,15 @@ Result<Receipt> ObjectWriter::write(SealedBatch& batch) {
   MILLRACE_ASSIGN(const std::string key, upload_->keys.render({chunk.origin.get(), upload_->pipeline, chunk.partition,
                                                                chunk.first_offset, chunk.last_offset, time}));
   MILLRACE_ASSIGN(const std::string_view body, batch.body());
+  partition_ = chunk.partition;
   const bool tried_before = unanswered_ == batch.token;
-  if (!tried_before) refused_while_absent_ = false;
+  if (!tried_before) {
+    refused_while_absent_ = false;
+    parts_.drop();
+  }
   auto written =
       upload_->if_exists == IfExists::overwrite ? put(key, body, PutCondition::none) : create(key, body, tried_before);
+  if (written || !written.error().is_retryable()) parts_.drop();
   if (!written) {
     unanswered_ = batch.token;
     // A store's own words may begin so already.
@@ -43,20 +48,49 @@ Result<Receipt> ObjectWriter::write(SealedBatch& batch) {
   return Receipt{upload_->location(key), body.size()};
 }
 
-Result<void> ObjectWriter::put(const std::string& key, std::string_view body, PutCondition condition) const {
+Result<void> ObjectWriter::close(SteadyTime /*deadline*/) {
+  parts_.drop();
+  return {};
+}
+
+Result<void> ObjectWriter::put(const std::string& key, std::string_view body, PutCondition condition) {
+  if (upload_->ledger && upload_->expects_parts) MILLRACE_TRY(upload_->ledger->settle(partition_));
+  auto done =
+      upload_->in_parts(body.size()) ? parts_.put(key, body, condition, partition_) : put_whole(key, body, condition);
+  // A store that knows nothing of uploads, unless it is the condition that it does not know.
+  if (!done && done.error().code() == ErrorCode::not_supported && upload_->in_parts(body.size()) && !parts_.begun() &&
+      body.size() <= kMostPutBytes) {
+    if (upload_->multipart.exchange(false)) {
+      upload_->log.warn("the store takes no uploads in parts; every object goes in one request",
+                        {{"error", done.error().message()}});
+    }
+    done = put_whole(key, body, condition);
+  }
+  if (!done) return done;
+  upload_->objects.add();
+  upload_->bytes.add(body.size());
+  return {};
+}
+
+Result<void> ObjectWriter::put_whole(const std::string& key, std::string_view body, PutCondition condition) const {
   MILLRACE_TRY(upload_->store->put({.key = key,
                                     .body = body,
                                     .condition = condition,
-                                    .content_type = upload_->content_type,
-                                    .metadata = {{std::string(kChecksumName), checksum(body)}}}));
-  upload_->objects.add();
-  upload_->bytes.add(body.size());
+                                    .content_type = upload_->as.content_type,
+                                    .content_encoding = upload_->as.content_encoding,
+                                    .metadata = upload_->metadata_of(body),
+                                    .settings = upload_->as.settings,
+                                    .checksum = upload_->as.checksum}));
   return {};
 }
 
 /// Makes the object unless its key is taken; by somebody else, that is.
 Result<void> ObjectWriter::create(const std::string& key, std::string_view body, bool tried_before) {
   if (!upload_->conditions.load(memory_order_relaxed)) return create_unguarded(key, body, tried_before);
+  // A body in parts is sent before the store says that the key is taken, so one look goes first, where it is allowed.
+  if (upload_->in_parts(body.size()) && !parts_.begun() && upload_->store->head(key)) {
+    return settle_taken(key, body, upload_->if_exists == IfExists::verify || tried_before);
+  }
   auto made = put(key, body, PutCondition::if_absent);
   if (made) return made;
   if (means_no_conditions(made.error())) {

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// ObjectWriter: one sealed batch, one object, one PUT. Belongs to one I/O thread; cancel() may come from any.
+// ObjectWriter: one sealed batch, one object, one PUT; a large one goes in parts. Belongs to one I/O thread; cancel()
+// may come from any.
 #pragma once
 
 #include <memory>
 #include <optional>
 #include <string>
 
+#include "connectors/s3/parts_upload.h"
 #include "connectors/s3/upload.h"
 #include "millrace/sink/writer.h"
 
@@ -13,18 +15,22 @@ namespace millrace::s3_sink {
 
 class ObjectWriter final : public Writer {
  public:
-  explicit ObjectWriter(std::shared_ptr<Upload> upload) : upload_(std::move(upload)) {}
+  explicit ObjectWriter(std::shared_ptr<Upload> upload) : upload_(std::move(upload)), parts_(upload_) {}
 
   [[nodiscard]] Result<Receipt> write(SealedBatch& batch) override;
+  [[nodiscard]] Result<void> close(SteadyTime deadline) override;
   void cancel() override { upload_->store->cancel_all(); }
 
  private:
-  [[nodiscard]] Result<void> put(const std::string& key, std::string_view body, PutCondition condition) const;
+  [[nodiscard]] Result<void> put(const std::string& key, std::string_view body, PutCondition condition);
+  [[nodiscard]] Result<void> put_whole(const std::string& key, std::string_view body, PutCondition condition) const;
   [[nodiscard]] Result<void> create(const std::string& key, std::string_view body, bool tried_before);
   [[nodiscard]] Result<void> settle_taken(const std::string& key, std::string_view body, bool may_be_ours);
   [[nodiscard]] Result<void> create_unguarded(const std::string& key, std::string_view body, bool tried_before);
 
   std::shared_ptr<Upload> upload_;
+  PartsUpload parts_;
+  PartitionId partition_;  ///< of the batch being written
   /// The batch whose last try ended without an answer: what lies under its key may be its own bytes.
   std::optional<IdempotencyToken> unanswered_;
   bool refused_while_absent_ = false;  ///< the last try was refused although nothing was there

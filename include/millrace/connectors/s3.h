@@ -19,6 +19,7 @@
 #include "millrace/pipeline/registry.h"
 #include "millrace/sink/sink.h"
 #include "millrace/source/source.h"
+#include "millrace/store/write_options.h"
 
 namespace millrace {
 
@@ -84,6 +85,7 @@ class S3Source {
 enum class FileRotation { size, messages };
 enum class RotateOn { none, hour, day };
 enum class FileCompression { none, gzip, zstd };
+enum class Sse { none, s3, kms };  ///< who encrypts the objects where they lie
 enum class OutputFormat { json_lines, json_array, raw };
 enum class IfExists { verify, overwrite, fail };
 enum class NameEncoding { replace, percent };
@@ -120,6 +122,19 @@ struct S3SinkOptions {
   Duration retry_delay = std::chrono::seconds(1);
   OnWriteFailure on_upload_failure = OnWriteFailure::stall;
   std::uint64_t upload_concurrency = 4;
+  ByteSize multipart_threshold{64U << 20U};  ///< larger objects are sent in parts
+  ByteSize part_size{16U << 20U};
+  bool cleanup_uploads = false;
+  std::string storage_class;  ///< empty, here and below: the bucket's own rule
+  Sse sse = Sse::none;
+  std::string sse_kms_key_id;
+  std::optional<bool> sse_bucket_key;
+  std::string acl;
+  std::map<std::string, std::string> tags;
+  std::map<std::string, std::string> metadata;
+  std::string content_type;  ///< empty: by output_format and compression
+  std::string content_encoding;
+  ChecksumKind checksum = ChecksumKind::none;
   bool probe = true;
   std::string probe_key;  ///< empty: <prefix>/.millrace-probe
   // Shorthand for store options, as the sink's users know them; the same names in `store` may not be given twice.
