@@ -85,6 +85,11 @@ class ObjectSink final : public Sink {
     return std::make_unique<ObjectWriter>(upload_);
   }
 
+  Result<void> close() override {
+    if (upload_ && upload_->ledger) upload_->ledger->clear();
+    return {};
+  }
+
  private:
   const CheckedOptions options_;
   const StoreOpener opener_;

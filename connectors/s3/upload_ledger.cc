@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "connectors/s3/json_fields.h"
@@ -89,11 +90,21 @@ Result<void> UploadLedger::add(PartitionId partition, const UploadId& upload) {
   // Otherwise what it holds would be overwritten unread.
   MILLRACE_TRY(settle_locked(partition));
   std::vector<UploadId>& open = partitions_[partition].open;
+  partitions_[partition].noted = true;
   if (std::ranges::find(open, upload) == open.end()) open.push_back(upload);
   const std::string text = to_json(open);
   auto put = store_->put({.key = key_of(partition), .body = text, .content_type = "application/json"});
   if (!put) return fail(std::move(put).error().prefixed("noting an upload in parts, so that a crash leaves none: "));
   return {};
+}
+
+void UploadLedger::clear() {
+  const MutexLock lock(mutex_);
+  for (auto& [partition, known] : partitions_) {
+    if (!known.noted || !known.open.empty()) continue;
+    // Without the right to, they stay: a few small objects that the next run reads.
+    std::ignore = store_->remove(key_of(partition));
+  }
 }
 
 void UploadLedger::forget(PartitionId partition, const UploadId& upload) {

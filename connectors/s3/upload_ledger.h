@@ -5,7 +5,7 @@
 //   <prefix>/_millrace/<pipeline>/uploads-<partition %05d>.json    {"version": 1, "uploads": [{"key": ..., "id": ...}]}
 //
 // It holds what was under way when the last upload began; the end of one is not written, since to abort what is
-// complete does nothing. Thread-safe.
+// complete does nothing. A run that ends cleanly removes it. Thread-safe.
 #pragma once
 
 #include <map>
@@ -35,6 +35,9 @@ class UploadLedger {
   /// It is complete or aborted.
   void forget(PartitionId partition, const UploadId& upload);
 
+  /// Removes what it has written, where that is allowed and nothing is under way. At the end of a run.
+  void clear();
+
   /// The document, and back; fails (manifest) on what is none.
   [[nodiscard]] static std::string to_json(const std::vector<UploadId>& uploads);
   [[nodiscard]] static Result<std::vector<UploadId>> from_json(std::string_view text);
@@ -42,6 +45,7 @@ class UploadLedger {
  private:
   struct Partition {
     bool settled = false;
+    bool noted = false;
     std::vector<UploadId> open;
   };
   [[nodiscard]] std::string key_of(PartitionId partition) const;

@@ -57,6 +57,22 @@ TEST(UploadLedger, NotesWhatIsUnderWay) {
   EXPECT_EQ(memory->count(StoreOp::get), 1U) << "looked up once";
 }
 
+// At a clean end; what is still under way stays noted.
+TEST(UploadLedger, IsRemovedWhenNothingIsUnderWay) {
+  const auto memory = std::make_shared<MemoryStore>();
+  memory->set("p/uploads-00009.json", UploadLedger::to_json({}));
+  UploadLedger ledger(memory, "p/", Logger());
+  const UploadId one{.key = "a", .id = "1"};
+  const UploadId two{.key = "b", .id = "2"};
+  ASSERT_TRUE(ledger.add(PartitionId(1), one));
+  ASSERT_TRUE(ledger.add(PartitionId(2), two));
+  ledger.forget(PartitionId(1), one);
+  ledger.clear();
+  EXPECT_FALSE(memory->contents().contains("p/uploads-00001.json"));
+  EXPECT_TRUE(memory->contents().contains("p/uploads-00002.json"));
+  EXPECT_TRUE(memory->contents().contains("p/uploads-00009.json")) << "not ours";
+}
+
 TEST(UploadLedger, ADamagedOneIsNoReasonToStop) {
   const auto memory = std::make_shared<MemoryStore>();
   memory->set("p/uploads-00000.json", "{\"version\": 1, \"upl");

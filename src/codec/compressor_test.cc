@@ -4,37 +4,15 @@
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
-#include <zlib.h>
 #include <zstd.h>
 
 #include <string>
 #include <vector>
 
+#include "codec/zlib_reference.h"
+
 namespace millrace {
 namespace {
-
-std::string gunzip(std::string_view members) {
-  std::string plain;
-  std::string room(1 << 16, '\0');
-  z_stream stream{};
-  EXPECT_EQ(inflateInit2(&stream, 15 + 16), Z_OK);
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(members.data()));
-  stream.avail_in = static_cast<uInt>(members.size());
-  while (stream.avail_in > 0) {
-    stream.next_out = reinterpret_cast<Bytef*>(room.data());
-    stream.avail_out = static_cast<uInt>(room.size());
-    const int ended = inflate(&stream, Z_NO_FLUSH);
-    plain.append(room, 0, room.size() - stream.avail_out);
-    if (ended == Z_STREAM_END) {
-      EXPECT_EQ(inflateReset(&stream), Z_OK);
-    } else if (ended != Z_OK) {
-      ADD_FAILURE() << "zlib says " << ended;
-      break;
-    }
-  }
-  inflateEnd(&stream);
-  return plain;
-}
 
 std::string unzstd(std::string_view frames) {
   std::string plain;
@@ -54,7 +32,7 @@ std::string unzstd(std::string_view frames) {
 }
 
 std::string read_back(Codec codec, std::string_view bytes) {
-  return codec == Codec::gzip ? gunzip(bytes) : unzstd(bytes);
+  return codec == Codec::gzip ? millrace::codec::zlib_decoded(std::string(bytes)).bytes : unzstd(bytes);
 }
 
 std::string lines(std::size_t count) {

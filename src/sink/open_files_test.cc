@@ -5,7 +5,6 @@
 #include <rapidcheck/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -13,51 +12,19 @@
 #include <string>
 #include <vector>
 
-#include "millrace/sink/lane_sink.h"
+#include "codec/zlib_reference.h"
+#include "millrace/testing/sealed_shelf.h"
 
 namespace millrace {
 namespace {
 
 constexpr UnixMicros kHour = 3'600'000'000;
 
-class Shelf final : public SealedBatchQueue {
- public:
-  bool try_push(SealedBatch& batch) override {
-    batches.push_back(std::move(batch));
-    return true;
-  }
-  ByteBuffer take_buffer() override { return {}; }
-  std::vector<SealedBatch> batches;
-};
-
 std::string body_of(SealedBatch& batch) {
   const auto body = batch.body();
   EXPECT_TRUE(body) << (body ? "" : body.error().message());
   EXPECT_EQ(body->size(), batch.size());
   return std::string(*body);
-}
-
-std::string gunzip(std::string_view members) {
-  std::string plain;
-  std::string room(1 << 16, '\0');
-  z_stream stream{};
-  EXPECT_EQ(inflateInit2(&stream, 15 + 16), Z_OK);
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(members.data()));
-  stream.avail_in = static_cast<uInt>(members.size());
-  while (stream.avail_in > 0) {
-    stream.next_out = reinterpret_cast<Bytef*>(room.data());
-    stream.avail_out = static_cast<uInt>(room.size());
-    const int ended = inflate(&stream, Z_NO_FLUSH);
-    plain.append(room, 0, room.size() - stream.avail_out);
-    if (ended == Z_STREAM_END) {
-      EXPECT_EQ(inflateReset(&stream), Z_OK);
-    } else if (ended != Z_OK) {
-      ADD_FAILURE() << "zlib says " << ended;
-      break;
-    }
-  }
-  inflateEnd(&stream);
-  return plain;
 }
 
 class ScratchFolder {
@@ -77,8 +44,8 @@ class ScratchFolder {
   std::string path_;
 };
 
-struct OpenFilesTest : testing::Test {
-  Shelf shelf;
+struct OpenFilesTest : ::testing::Test {
+  millrace::testing::SealedShelf shelf;
   std::int64_t next = 0;
 
   [[nodiscard]] LaneSink make(SealPolicy policy, std::shared_ptr<OpenBudget> budget = nullptr, Envelope envelope = {}) {
@@ -113,7 +80,7 @@ TEST_F(OpenFilesTest, APackedFileIsWhatWasEncoded) {
   EXPECT_GE(expected.size(), 3U << 20U) << "the limit counts bytes as they were encoded";
   EXPECT_LT(expected.size(), (3U << 20U) + 100);
   EXPECT_LT(shelf.batches[0].size(), expected.size() / 2);
-  EXPECT_TRUE(gunzip(body_of(shelf.batches[0])) == expected);
+  EXPECT_TRUE(codec::zlib_decoded(body_of(shelf.batches[0])).bytes == expected);
 }
 
 TEST_F(OpenFilesTest, TheSameRecordsMakeTheSameBytes) {
@@ -235,7 +202,7 @@ RC_GTEST_PROP(OpenFiles, INV6_EveryRecordComesOutOnceWhateverIsSpilledOrPacked, 
                     .boundary = SealPolicy::Boundary::hour,
                     .max_open = *rc::gen::inRange<std::size_t>(1, 4)};
   if (packed) policy.compression = {Codec::gzip, 1};
-  Shelf shelf;
+  millrace::testing::SealedShelf shelf;
   std::map<std::int64_t, std::string> expected;
   {
     LaneSink sink({.lane = LaneId(1), .policy = policy, .envelope = {"", "", ""}, .budget = budget}, shelf);
@@ -262,7 +229,8 @@ RC_GTEST_PROP(OpenFiles, INV6_EveryRecordComesOutOnceWhateverIsSpilledOrPacked, 
       RC_ASSERT(body.error().code() == ErrorCode::out_of_space);
       RC_DISCARD("the spool is full to the end");
     }
-    got[batch.chunk.first_timestamp / kHour] += packed ? gunzip(*body) : std::string(*body);
+    got[batch.chunk.first_timestamp / kHour] +=
+        packed ? codec::zlib_decoded(std::string(*body)).bytes : std::string(*body);
   }
   RC_ASSERT(got == expected);
 }

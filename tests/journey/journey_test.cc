@@ -27,6 +27,7 @@
 #include "millrace/sink/lane_sink.h"
 #include "millrace/source/source.h"
 #include "millrace/store/store_url.h"
+#include "millrace/testing/sealed_shelf.h"
 
 namespace millrace {
 namespace {
@@ -41,18 +42,7 @@ const std::string kPlain = "{\"n\":1}\r\n\n{\"n\":2}\n{\"n\":3}";
 // 2^40-1.
 constexpr std::int64_t kObjectComplete = (std::int64_t{1} << 40) - 1;
 
-/// Keeps what a lane seals.
-class Shelf final : public SealedBatchQueue {
- public:
-  bool try_push(SealedBatch& batch) override {
-    batches.push_back(std::move(batch));
-    return true;
-  }
-  ByteBuffer take_buffer() override { return {}; }
-  std::vector<SealedBatch> batches;
-};
-
-class Journey : public testing::Test {
+class Journey : public ::testing::Test {
  protected:
   void SetUp() override {
     root_ = std::filesystem::temp_directory_path() / fmt::format("millrace-journey-{}-{}", getpid(), counter_++);
@@ -166,7 +156,7 @@ class Journey : public testing::Test {
   AckIssuer issuer_;
   std::unique_ptr<Source> source_;
   std::unique_ptr<SourceLane> lane_;
-  Shelf shelf_;
+  millrace::testing::SealedShelf shelf_;
   LaneOutputs outputs_;
   std::unique_ptr<LaneChain> chain_;
   ChainCounts counts_;

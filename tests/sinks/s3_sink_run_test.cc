@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -129,6 +130,42 @@ TEST_F(S3SinkRun, J06_LostAnswersMakeNoDuplicates) {
   ASSERT_EQ(report.state, ExitState::completed) << why(report);
   EXPECT_GE(faulty_->hits(), 7U);
   EXPECT_EQ(lines(), once_each(2, 100));
+}
+
+// J03: records of 3 and of 7 megabytes; files that grow beyond the threshold go in equal parts, the others in one PUT.
+TEST_F(S3SinkRun, J03_LargeFilesGoInParts) {
+  options_.file_rotation = FileRotation::size;
+  options_.max_messages_per_file = 0;
+  options_.max_file_size = ByteSize{10'000'000};
+  options_.multipart_threshold = ByteSize{8'000'000};
+  options_.part_size = ByteSize{5U << 20U};
+  const auto topic = std::make_shared<MemoryTopic>(1);
+  std::string all;
+  for (int i = 0; i < 5; ++i) {
+    const std::string body =
+        fmt::format("{{\"n\":{},\"x\":\"{}\"}}", i, std::string(i % 2 == 0 ? 3'000'000 : 7'000'000, 'x'));
+    topic->append(PartitionId(0), body);
+    all += body + "\n";
+  }
+  topic->end();
+  faulty_->add({.op = StoreOp::put_part, .nth = 2, .error = unavailable()});
+  const RunReport report = run_into(sink(), topic);
+  ASSERT_EQ(report.state, ExitState::completed) << why(report);
+  std::string stored;
+  for (const auto& [key, body] : memory_->contents()) stored += body;
+  EXPECT_TRUE(stored == all) << "in the order of the keys; nothing of the sink's own is left";
+  // 3 + 7 MB is a file of two parts, twice; the last 3 MB are one PUT. Each upload is noted once, by one PUT.
+  std::vector<std::uint64_t> parts;
+  for (const auto& request : memory_->requests()) {
+    if (request.op == StoreOp::put_part) parts.push_back(request.size);
+  }
+  std::ranges::sort(parts);
+  ASSERT_EQ(parts.size(), 4U);
+  EXPECT_EQ(parts[2], 5U << 20U);
+  EXPECT_EQ(parts[3], 5U << 20U);
+  EXPECT_EQ(memory_->count(StoreOp::put), 1U + 2U);
+  EXPECT_EQ(memory_->count(StoreOp::complete_upload), 2U);
+  EXPECT_TRUE(memory_->open_uploads().empty());
 }
 
 // A crash between the last put and the commit: the same records come again, make the same files, and find them there.

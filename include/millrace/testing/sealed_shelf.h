@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// SealedShelf: a queue of sealed batches that takes all and keeps them, for tests of what a lane seals. One thread.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "millrace/sink/lane_sink.h"
+
+namespace millrace::testing {
+
+class SealedShelf final : public SealedBatchQueue {
+ public:
+  bool try_push(SealedBatch& batch) override {
+    batches.push_back(std::move(batch));
+    return true;
+  }
+  ByteBuffer take_buffer() override { return {}; }
+
+  std::vector<SealedBatch> batches;
+};
+
+}  // namespace millrace::testing
