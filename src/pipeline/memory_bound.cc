@@ -103,8 +103,19 @@ std::vector<MemoryPart> memory_bound(const PipelineOptions& options, const Decod
   if (chunk != 0) {
     const std::string of_a_chunk =
         fmt::format("{} and one record more, {} as written", bytes_text(limit), bytes_text(record));
-    parts.push_back({"open output", bounded_product(lanes, chunk),
-                     fmt::format("{} x a file or chunk of {}", of_these(lanes, "lane"), of_a_chunk)});
+    const std::uint64_t files = std::max<std::size_t>(policy.max_open, 1);
+    const std::uint64_t open = bounded_product(lanes, bounded_product(files, chunk));
+    // A lane looks at the budget between two batches.
+    const std::uint64_t budget = bounded_sum(policy.open_bytes, bounded_product(lanes, chunk));
+    if (policy.open_bytes != 0 && budget < open) {
+      parts.push_back({"open output", budget,
+                       fmt::format("{} of open files (buffer_memory), and {} x one of {}",
+                                   bytes_text(policy.open_bytes), of_these(lanes, "lane"), of_a_chunk)});
+    } else {
+      parts.push_back({"open output", open,
+                       fmt::format("{} x {} of {}", of_these(lanes, "lane"),
+                                   files == 1 ? "a file or chunk" : fmt::format("{} files", files), of_a_chunk)});
+    }
     // A written buffer is kept when it has no more than twice the usual size (SinkQueue).
     const std::uint64_t kept = std::min(chunk, bounded_product(2, limit));
     parts.push_back({"spare output", bounded_product(2 * writers, kept),

@@ -145,5 +145,18 @@ TEST(MemoryBound, INV7_WithoutALimitOfBytesTheRecordsBoundAChunk) {
   EXPECT_EQ(parts_of(sink, UINT64_MAX, UINT64_MAX).at("open output"), UINT64_MAX) << "and nothing wraps around";
 }
 
+// Several open files of a lane, until what they may hold together is less.
+TEST(MemoryBound, INV7_OpenFilesShareABudget) {
+  ToldSink sink;
+  sink.policy.max_bytes = 8 * kMi;
+  sink.policy.max_open = 5;
+  sink.spec.format = EncodeFormat::raw;
+  EXPECT_EQ(parts_of(sink, 4, kMi).at("open output"), 4 * 5 * 9 * kMi);
+  sink.policy.open_bytes = 200 * kMi;
+  EXPECT_EQ(parts_of(sink, 4, kMi).at("open output"), 180 * kMi) << "they never get there";
+  sink.policy.open_bytes = 100 * kMi;
+  EXPECT_EQ(parts_of(sink, 4, kMi).at("open output"), 136 * kMi);
+}
+
 }  // namespace
 }  // namespace millrace
