@@ -59,7 +59,7 @@ Result<void> ObjectWriter::put(const std::string& key, std::string_view body, Pu
       upload_->in_parts(body.size()) ? parts_.put(key, body, condition, partition_) : put_whole(key, body, condition);
   // A store that knows nothing of uploads, unless it is the condition that it does not know.
   if (!done && done.error().code() == ErrorCode::not_supported && upload_->in_parts(body.size()) && !parts_.begun() &&
-      body.size() <= kMostPutBytes) {
+      body.size() <= kMostPartBytes) {  // one request takes no more than a part may have
     if (upload_->multipart.exchange(false)) {
       upload_->log.warn("the store takes no uploads in parts; every object goes in one request",
                         {{"error", done.error().message()}});
