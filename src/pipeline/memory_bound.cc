@@ -103,7 +103,8 @@ std::vector<MemoryPart> memory_bound(const PipelineOptions& options, const Decod
   if (chunk != 0) {
     const std::string of_a_chunk =
         fmt::format("{} and one record more, {} as written", bytes_text(limit), bytes_text(record));
-    const std::uint64_t files = std::max<std::size_t>(policy.max_open, 1);
+    const std::uint64_t files =
+        policy.boundary == SealPolicy::Boundary::none ? 1 : std::max<std::size_t>(policy.max_open, 1);
     const std::uint64_t open = bounded_product(lanes, bounded_product(files, chunk));
     // A lane looks at the budget between two batches.
     const std::uint64_t budget = bounded_sum(policy.open_bytes, bounded_product(lanes, chunk));

@@ -151,6 +151,9 @@ TEST(MemoryBound, INV7_OpenFilesShareABudget) {
   sink.policy.max_bytes = 8 * kMi;
   sink.policy.max_open = 5;
   sink.spec.format = EncodeFormat::raw;
+  sink.spec.delimiter = "";
+  EXPECT_EQ(parts_of(sink, 4, kMi).at("open output"), 4 * 9 * kMi) << "one of a lane, where times do not matter";
+  sink.policy.boundary = SealPolicy::Boundary::hour;
   EXPECT_EQ(parts_of(sink, 4, kMi).at("open output"), 4 * 5 * 9 * kMi);
   sink.policy.open_bytes = 200 * kMi;
   EXPECT_EQ(parts_of(sink, 4, kMi).at("open output"), 180 * kMi) << "they never get there";
