@@ -54,6 +54,31 @@ TEST(Summary, FailedNamesTheCauseAndWhatIsOpen) {
             std::string::npos);
 }
 
+// A mended object is another one: what is committed of it would be gone, so the way leads past it first.
+TEST(Summary, AFaultOfTheDataLeadsPastIt) {
+  RunReport report = report_of(ExitState::failed);
+  report.error = Error::fatal(ErrorCode::malformed, "record 3 of in/a: not valid JSON");
+  const std::string text =
+      summary_text(report, {.again = "millrace run p.yaml", .past_faults = "source.s3.x=y", .exit_code = 1});
+  EXPECT_NE(
+      text.find("  next       go on past it: millrace run p.yaml --set source.s3.x=y; then mend it, and: millrace "
+                "run p.yaml --retry-quarantined\n"),
+      std::string::npos)
+      << text;
+  report.error = Error::retryable(ErrorCode::unavailable, "503");
+  EXPECT_EQ(summary_text(report, {.again = "x", .past_faults = "source.s3.x=y", .exit_code = 1}).find("past it"),
+            std::string::npos);
+}
+
+// The same command would fail in the same way.
+TEST(Summary, AMistakeInTheCommandIsNotRepeated) {
+  RunReport report = report_of(ExitState::failed);
+  report.records_in = 0;
+  report.error = Error::fatal(ErrorCode::manifest, "lanes was 4 and is 2 now");
+  const std::string text = summary_text(report, {.again = "millrace run p.yaml --set lanes=2", .exit_code = 1});
+  EXPECT_NE(text.find("  next       nothing was moved: the error says what to change\n"), std::string::npos) << text;
+}
+
 TEST(Summary, SkippedRecordsThatCountAsFailure) {
   EXPECT_NE(summary_text(report_of(ExitState::completed), {.again = "x", .exit_code = 4, .counts_as_failed = true})
                 .find("  exit       4, because records were skipped and --fail-on-skipped was given\n"),

@@ -290,8 +290,8 @@ Error S3Lane::unreadable(Error error) const {
   if (setup_.quarantine) return there;  // what is set aside has a way of its own to go on
   return std::move(there).with("to go on",
                                fmt::format("put an undamaged copy in its place, or leave it out with exclude; where "
-                                           "some of its records are committed already, or with another exclude, {}",
-                                           kStartOver));
+                                           "some of its records are committed already, {}; with another exclude, {}",
+                                           kGoPast, kStartOver));
 }
 
 Error S3Lane::located(Error error) const {

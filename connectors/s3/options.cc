@@ -242,6 +242,11 @@ Settings examine(S3SourceOptions options, Findings& findings) {
   if (!options.receipt.url.empty()) check_receipt(receipt_url, receipt_store, url, checkpoint_url, findings);
   auto filter = KeyFilter::make(options.include, options.exclude);
   if (!filter) findings.add("include and exclude", filter.error().message());
+  // It would leave out nothing, or everything.
+  if (url && !options.start_after.empty() && !options.start_after.starts_with(url->key)) {
+    findings.add("start_after", fmt::format("'{}' is no key below the url: keys begin with '{}' here",
+                                            printable(options.start_after), printable(url->key)));
+  }
   const auto limits = check_limits(options, findings);
   settings.framer = framer_of_format(options.format);
   if (settings.framer == nullptr) {

@@ -10,6 +10,7 @@
 #include "connectors/s3/archived.h"
 #include "connectors/s3/as_quarantined.h"
 #include "connectors/s3/local_folder.h"
+#include "millrace/store/check_store.h"
 
 namespace millrace::s3_source {
 namespace {
@@ -164,10 +165,7 @@ Result<Prepared> Preparation::run() {
 
 Result<Listing> Preparation::list() {
   const Settings& settings = *parts_.settings;
-  const std::string_view at = settings.store.has("endpoint")  ? settings.store.get("endpoint")
-                              : settings.url.scheme == "file" ? "this machine"
-                                                              : "AWS";
-  parts_.log.info("listing", {{"url", settings.url.to_string()}, {"at", std::string(at)}});
+  parts_.log.info("listing", {{"url", settings.url.to_string()}, {"at", server_text(settings.url, settings.store)}});
   MILLRACE_ASSIGN(Listing listing, lister_.run());
   MILLRACE_TRY(look_over(listing));
   MILLRACE_TRY(ask_archived(listing));

@@ -110,6 +110,10 @@ StoreOptions read_store(const Options& o, const StoreUrl& base, Complaints& comp
   return *std::move(store);
 }
 
+bool is_plain(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
+}
+
 std::string_view default_extension(OutputFormat format) {
   switch (format) {
     case OutputFormat::json_lines:
@@ -146,12 +150,8 @@ void check_format(const Options& o, Complaints& complaints) {
   const std::int64_t digits = o.timestamp_precision;
   refuse("timestamp_precision", digits != 0 && digits != 3 && digits != 6 && digits != 9,
          "is the number of digits of a second: 0, 3, 6 or 9");
-  const auto plain = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
-           c == '-';
-  };
   refuse("extension",
-         !std::ranges::all_of(o.extension, plain) || o.extension.starts_with('.') || o.extension.size() > 32,
+         !std::ranges::all_of(o.extension, is_plain) || o.extension.starts_with('.') || o.extension.size() > 32,
          "is letters, digits, '.', '_' and '-', at most 32, without the dot in front: ndjson");
 }
 
@@ -179,9 +179,10 @@ void check_compression(const Options& o, Complaints& complaints) {
     complaints.about("compression_level", fmt::format("is {}; {} has levels {} to {}", *o.compression_level,
                                                       to_string(codec_of(o.compression)), levels.least, levels.most));
   }
-  if (o.compression_suffix && o.compression_suffix->find('/') != std::string::npos) {
-    complaints.about("compression_suffix", "ends a name, and may not hold a slash");
-  }
+  const bool ends_a_name =
+      !o.compression_suffix || o.compression_suffix->empty() ||
+      (o.compression_suffix->starts_with('.') && std::ranges::all_of(*o.compression_suffix, is_plain));
+  if (!ends_a_name) complaints.about("compression_suffix", "is a dot and letters or digits behind it: .gz; or empty");
 }
 
 /// With the suffix, which a given extension may hold already.

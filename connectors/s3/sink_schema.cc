@@ -78,7 +78,8 @@ void add_place(Schema<Options>& s) {
   s.optional("path_template", &Options::path_template,
              "The keys' middle part. Variables: {stream} {topic} {partition} {date} {hour} {timestamp} {year} {month} "
              "{day} {minute} {start_offset} {end_offset} {object} {object.dir} {object.name} {object.stem}. Times are "
-             "those of a file's first record, in UTC; without one, of its arrival. With an {object} variable no file "
+             "those of a file's first record, in UTC (see rotate_on); without one, of its arrival. With an {object} "
+             "variable no file "
              "holds records of two objects. {topic} or {object} is required.");
   s.optional("extension", &Options::extension, "Ends the keys, without a dot.",
              {.example = "ndjson", .default_text = "jsonl, json or bin, by output_format"});
@@ -100,8 +101,10 @@ void add_rotation(Schema<Options>& s) {
              {.min = 0});
   s.optional("max_file_idle", &Options::max_file_idle,
              "A file ends when its last record has waited so long. 0s: never.", {.min = 0});
-  s.optional("rotate_on", &Options::rotate_on,
-             "No file holds records of two hours, or days, by the records' own times, in UTC.");
+  s.optional(
+      "rotate_on", &Options::rotate_on,
+      "No file holds records of two hours, or days, in UTC, by the time that comes with each record: its own in a "
+      "stream; of a backfill the last-modified of its object. No field of a payload is looked at.");
   s.optional("max_open_files", &Options::max_open_files,
              "With rotate_on: so many files of a partition are open at one time, so that times that interleave do not "
              "make a file each. For one more, the file not used for longest ends.",
@@ -124,24 +127,26 @@ void add_compression(Schema<Options>& s) {
   s.optional("compression_level", &Options::compression_level,
              "gzip: 1 to 9, of which 1 to 3 are several times as fast. zstd: 1 to 19.",
              {.min = 1, .max = 19, .default_text = "2 for gzip, 3 for zstd"});
-  s.optional("compression_suffix", &Options::compression_suffix, "Stands behind the extension; may be empty.",
-             {.default_text = ".gz or .zst"});
+  s.optional("compression_suffix", &Options::compression_suffix,
+             "Stands behind the extension, with its dot; may be empty.", {.default_text = ".gz or .zst"});
 }
 
 void add_format(Schema<Options>& s) {
   s.optional("output_format", &Options::output_format,
              "json_lines: one JSON document a line. json_array: one array a file. raw: payloads as they are, each "
              "followed by delimiter.");
-  s.optional(
-      "wrap", &Options::wrap,
-      "JSON formats: each record is an object with its payload under `payload`. false: the payload itself, which "
-      "must be JSON.");
+  s.optional("wrap", &Options::wrap,
+             "JSON formats: each record is an object with its payload under `payload`: JSON as it came, what decode "
+             "made text of "
+             "as a string, any other bytes in base64. false: the payload itself, which must be JSON.");
   s.optional("include_metadata", &Options::include_metadata,
              "Offset, timestamp, stream, topic and partition_id beside the payload.");
   s.optional("include_headers", &Options::include_headers,
              "The record's headers beside the payload, where it has some.");
-  s.optional("mark_encoding", &Options::mark_encoding,
-             "Adds payload_encoding: base64 beside a payload that is neither JSON nor text.");
+  s.optional(
+      "mark_encoding", &Options::mark_encoding,
+      "Adds payload_encoding: base64 beside a payload that is written so: bytes that are no JSON, where no decoder has "
+      "made text of them (decode: {text: {}}).");
   s.optional("timestamp_precision", &Options::timestamp_precision, "Digits of a second in timestamps: 0, 3, 6 or 9.",
              {.min = 0, .max = 9});
   s.optional("delimiter", &Options::delimiter, "raw: what follows each payload. Required there; may be empty.",

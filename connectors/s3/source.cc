@@ -297,6 +297,8 @@ Result<std::unique_ptr<Source>> S3Source::make(const ConfigSection& section, con
 }
 
 Result<std::unique_ptr<Source>> S3Source::make(S3SourceOptions options, const BuildContext& context) {
+  // What fails once more stays set aside, whatever the file says by now.
+  if (context.retry_quarantined) options.on_object_error = OnObjectError::quarantine;
   MILLRACE_ASSIGN(s3_source::Settings settings, s3_source::settle(std::move(options)));
   return std::make_unique<s3_source::BackfillSource>(
       std::move(settings),
@@ -321,6 +323,11 @@ SourceKind S3Source::kind() {
     options.receipt = receipt;
     MILLRACE_TRY(s3_source::settle(std::move(options)));
     return {};
+  };
+  kind.past_faults = [](const ConfigSection& section) -> std::string {
+    const auto options = schema().parse(section);
+    const bool fails = options && options->on_object_error == OnObjectError::fail;
+    return fails ? section.path() + ".on_object_error=quarantine" : "";
   };
   kind.status = s3_source::read_status;
   kind.drift = s3_source::report_drift;

@@ -120,7 +120,8 @@ Result<void> ObjectWriter::settle_taken(const std::string& key, std::string_view
       return fail(Error::fatal(
           ErrorCode::already_exists,
           fmt::format("another object has this key: {}; nothing was overwritten. Another pipeline, or this one with "
-                      "other settings, writes to the same place: choose another prefix, or if_exists overwrite",
+                      "other settings, writes to the same place: choose another prefix, or if_exists overwrite; after "
+                      "--reset, empty this one first",
                       found->how)));
     case Match::absent:
       break;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "millrace/base/result.h"
 #include "millrace/store/store_url.h"
@@ -13,5 +14,7 @@ namespace millrace {
                                                            const StoreContext& context);
 [[nodiscard]] Result<void> check_s3(const StoreUrl& url, const StoreOptions& options);
 [[nodiscard]] bool same_server(const StoreOptions& a, const StoreOptions& b);
+/// Empty: AWS.
+[[nodiscard]] std::string endpoint_text(const StoreOptions& options);
 
 }  // namespace millrace

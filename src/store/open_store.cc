@@ -26,4 +26,10 @@ bool same_store(const StoreUrl& a, const StoreOptions& a_options, const StoreUrl
   return a.same_store(b) && (a.scheme != "s3" || same_server(a_options, b_options));
 }
 
+std::string server_text(const StoreUrl& url, const StoreOptions& options) {
+  if (url.scheme == "file") return "this machine";
+  const std::string endpoint = endpoint_text(options);
+  return endpoint.empty() ? "AWS" : endpoint;
+}
+
 }  // namespace millrace

@@ -20,11 +20,11 @@ std::string first_of(std::string_view given, std::initializer_list<std::string> 
   return {};
 }
 
+}  // namespace
+
 std::string endpoint_of(const StoreOptions& options, const Environment& environment) {
   return first_of(options.get("endpoint"), {environment("AWS_ENDPOINT_URL_S3"), environment("AWS_ENDPOINT_URL")});
 }
-
-}  // namespace
 
 Environment process_environment() {
   return [](const char* name) {

@@ -53,6 +53,9 @@ struct S3Options {
 [[nodiscard]] Result<void> check_s3_options(std::string_view bucket, const StoreOptions& options,
                                             const Environment& environment);
 
+/// As it was given, or stands in the environment; empty: AWS.
+[[nodiscard]] std::string endpoint_of(const StoreOptions& options, const Environment& environment);
+
 /// The server that the requests go to, one spelling for each: host, port and path, or "aws" for AWS in any region.
 [[nodiscard]] std::string server_of(const StoreOptions& options, const Environment& environment);
 
