@@ -186,6 +186,8 @@ Result<void> S3Lane::check_first_frame() const {
 void S3Lane::take_columns() {
   auto columns = reader_.columns();
   if (!columns) return;
+  // What a row says depends on it.
+  for (const std::string& name : columns->names) records_hash_.fold(name);
   auto origin = std::make_shared<Origin>(*origin_);
   origin->columns = std::move(columns);
   origin_ = std::move(origin);

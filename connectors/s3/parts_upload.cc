@@ -13,11 +13,11 @@
 namespace millrace::s3_sink {
 
 Result<void> PartsUpload::put(const std::string& key, std::string_view body, PutCondition condition,
-                              PartitionId partition) {
-  partition_ = partition;
+                              const std::string& slot) {
+  slot_ = slot;
   if (!begun_) MILLRACE_TRY(begin(key, body));
   // Before the first part: an upload without parts is not paid for.
-  if (!recorded_) MILLRACE_TRY(upload_->ledger->add(partition, *begun_));
+  if (!recorded_) MILLRACE_TRY(upload_->ledger->add(slot, *begun_));
   recorded_ = true;
   if (auto sent = send(body); !sent) {
     return sent.error().code() == ErrorCode::not_found ? gone(key, body, sent.error()) : std::move(sent);
@@ -25,7 +25,7 @@ Result<void> PartsUpload::put(const std::string& key, std::string_view body, Put
   auto done = upload_->store->complete_upload(*begun_, parts_, condition);
   if (!done && done.error().code() == ErrorCode::not_found) return gone(key, body, done.error());
   if (!done) return fail(std::move(done).error());
-  upload_->ledger->forget(partition, *begun_);
+  upload_->ledger->forget(slot, *begun_);
   begun_.reset();
   return {};
 }
@@ -56,7 +56,7 @@ Result<void> PartsUpload::send(std::string_view body) {
 
 /// J06: completed, and the answer was lost; or ended by a rule of the bucket.
 Result<void> PartsUpload::gone(const std::string& key, std::string_view body, const Error& error) {
-  upload_->ledger->forget(partition_, *begun_);
+  upload_->ledger->forget(slot_, *begun_);
   begun_.reset();
   const auto found = match_content(*upload_->store, key, body);
   if (found && found->match == Match::same) return {};
@@ -75,7 +75,7 @@ void PartsUpload::drop() {
         {{"object", printable_key(upload_->location(upload.key))}, {"error", aborted.error().describe()}});
     return;
   }
-  upload_->ledger->forget(partition_, upload);
+  upload_->ledger->forget(slot_, upload);
 }
 
 }  // namespace millrace::s3_sink

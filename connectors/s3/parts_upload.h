@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "connectors/s3/upload.h"
-#include "millrace/base/ids.h"
 #include "millrace/base/result.h"
 #include "millrace/store/object_store.h"
 #include "millrace/store/part_plan.h"
@@ -24,7 +23,7 @@ class PartsUpload {
   /// Goes on where the last try of the same object stopped. Success means durable. An upload that is gone is no loss:
   /// the object may be there, since only the answer was; else the next try begins anew.
   [[nodiscard]] Result<void> put(const std::string& key, std::string_view body, PutCondition condition,
-                                 PartitionId partition);
+                                 const std::string& slot);
   /// Aborts what was begun and is not complete: its object is given up, or there already.
   void drop();
   [[nodiscard]] bool begun() const noexcept { return begun_.has_value(); }
@@ -36,7 +35,7 @@ class PartsUpload {
 
   std::shared_ptr<Upload> upload_;
   std::optional<UploadId> begun_;
-  PartitionId partition_;
+  std::string slot_;  ///< of the ledger
   bool recorded_ = false;
   std::vector<PartResult> parts_;
 };

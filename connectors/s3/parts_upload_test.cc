@@ -18,7 +18,8 @@ using ::testing::Pair;
 using ::testing::SizeIs;
 
 constexpr std::size_t kMiB = std::size_t{1} << 20U;
-constexpr const char* kLedger = "out/_millrace/events/uploads-00000.json";
+const std::string kLedger = "out/_millrace/events/uploads-" +
+                            UploadLedger::slot_of("application_logs", "api_requests", PartitionId(0)) + ".json";
 
 class PartsUploadTest : public S3WriterTest {
  protected:

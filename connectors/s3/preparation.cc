@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -255,9 +256,18 @@ Result<Prepared> Preparation::deal(std::shared_ptr<const Listing> listing, std::
     }
     if (parts_.file->options().retry_quarantined) MILLRACE_TRY(look_at_retry(prepared, *listing));
     const auto& receipt = prepared.manifest.receipt;
-    prepared.nothing_left = !prepared.retry && prepared.manifest.complete && prepared.manifest.owner.released &&
-                            (!parts_.receipt || (receipt && receipt->finished)) &&
-                            prepared.resume.listing_change.empty() && prepared.manifest.whole == whole;
+    // A receipt that a retry has opened waits for the next one: finished now, it would forget what that has written.
+    const bool midway =
+        receipt && !receipt->finished &&
+        std::ranges::any_of(prepared.manifest.quarantined, [](const auto& one) { return one.retry.has_value(); });
+    const bool as_it_was =
+        prepared.manifest.complete && prepared.resume.listing_change.empty() && prepared.manifest.whole == whole;
+    prepared.nothing_left =
+        !prepared.retry && as_it_was &&
+        (midway || (prepared.manifest.owner.released && (!parts_.receipt || (receipt && receipt->finished))));
+    if (midway && prepared.nothing_left) {
+      parts_.log.warn("a retry of what is set aside has stopped in the middle: --retry-quarantined goes on with it");
+    }
   } else {
     prepared.resume = fresh_start(listing, given.lanes);
     prepared.manifest.identity = parts_.settings->identity;

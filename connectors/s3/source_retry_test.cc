@@ -305,6 +305,56 @@ TEST_F(RetryTest, INV6_ACommitInsideAnObjectThatFailedAgainIsItsEndInTheReceiptT
   }
 }
 
+// A run that comes between, the hourly one for instance, forgets nothing of a retry that was stopped.
+TEST_F(RetryTest, INV1_ARunBetweenTwoRetriesTakesNothingBack) {
+  memory->set(key(0), text(0, 8, 2));
+  const auto with_receipt = [&](bool retry) -> BackfillRig& {
+    rig(retry).options.receipt.url = "s3://b/receipts/r.ndjson";
+    return *rig_;
+  };
+  ASSERT_EQ(message_of(with_receipt(false).run()), "succeeded");
+  memory->set(key(0), text(0, 8));
+  BackfillRig& stopped = with_receipt(true);
+  stopped.max_records = 1;
+  ASSERT_TRUE(stopped.open());
+  ASSERT_TRUE(stopped.poll_records(3));
+  ASSERT_TRUE(stopped.commit());
+  EXPECT_THAT(records(), ElementsAre("0.2", "0.3", "0.4"));
+  stopped.kill();
+
+  ASSERT_EQ(message_of(with_receipt(false).run()), "succeeded");
+  EXPECT_THAT(records(), IsEmpty());
+  ASSERT_EQ(stored().quarantined.size(), 1U);
+  ASSERT_TRUE(stored().quarantined[0].retry);
+  EXPECT_EQ(stored().quarantined[0].retry->records, 5U);
+
+  ASSERT_EQ(message_of(with_receipt(true).run()), "succeeded");
+  EXPECT_THAT(records(), ElementsAre("0.5", "0.6", "0.7"));
+  EXPECT_THAT(stored().quarantined, IsEmpty());
+  const std::string receipt = memory->contents().at("receipts/r.ndjson");
+  EXPECT_THAT(receipt, HasSubstr("\"records\":8,\"out\":8"));
+}
+
+// What a row says depends on the header: the same rows under other names are other records.
+TEST_F(RetryTest, RowsUnderAnotherHeaderAreOthers) {
+  const auto csv = [&](bool retry) {
+    rig(retry).options.format = "csv";
+    return message_of(rig_->run());
+  };
+  memory->set(key(0), "id,name\n1,a\n2,b\nbad\n4,d\n");
+  ASSERT_EQ(csv(false), "succeeded");
+  ASSERT_EQ(stored().quarantined.size(), 1U);
+  ASSERT_EQ(stored().quarantined[0].records, 2U);
+  memory->set(key(0), "name,id\n1,a\n2,b\n3,c\n4,d\n");
+  ASSERT_EQ(csv(true), "succeeded");
+  EXPECT_THAT(records(), IsEmpty());
+  ASSERT_EQ(stored().quarantined.size(), 1U);
+  memory->set(key(0), "id,name\n1,a\n2,b\n3,c\n4,d\n");
+  ASSERT_EQ(csv(true), "succeeded");
+  EXPECT_THAT(records(), ElementsAre("3,c", "4,d"));
+  EXPECT_THAT(stored().quarantined, IsEmpty());
+}
+
 // Records that were committed and could not be counted off when the object was set aside: nothing but the same ETag
 // proves that they are the same.
 TEST_F(RetryTest, RecordsThatCouldNotBeReadAgainNeedTheSameVersion) {

@@ -2,6 +2,7 @@
 #include "connectors/s3/upload_ledger.h"
 
 #include <fmt/format.h>
+#include <xxhash.h>
 
 #include <algorithm>
 #include <tuple>
@@ -45,19 +46,26 @@ Result<std::vector<UploadId>> UploadLedger::from_json(std::string_view text) {
   return uploads;
 }
 
-std::string UploadLedger::key_of(PartitionId partition) const {
-  return fmt::format("{}uploads-{:05}.json", folder_, partition.value());
+std::string UploadLedger::slot_of(std::string_view stream, std::string_view topic, PartitionId partition) {
+  std::string name(stream);
+  name += '\0';
+  name += topic;
+  return fmt::format("{:016x}-{:05}", XXH3_64bits(name.data(), name.size()), partition.value());
 }
 
-Result<void> UploadLedger::settle(PartitionId partition) {
+std::string UploadLedger::key_of(const std::string& slot) const {
+  return fmt::format("{}uploads-{}.json", folder_, slot);
+}
+
+Result<void> UploadLedger::settle(const std::string& slot) {
   const MutexLock lock(mutex_);
-  return settle_locked(partition);
+  return settle_locked(slot);
 }
 
-Result<void> UploadLedger::settle_locked(PartitionId partition) {
-  Partition& known = partitions_[partition];
+Result<void> UploadLedger::settle_locked(const std::string& slot) {
+  Slot& known = slots_[slot];
   if (known.settled) return {};
-  const std::string key = key_of(partition);
+  const std::string key = key_of(slot);
   auto document = store_->get(key, kMostBytes);
   if (!document && document.error().is_retryable()) return fail(std::move(document).error());
   known.settled = true;
@@ -72,6 +80,7 @@ Result<void> UploadLedger::settle_locked(PartitionId partition) {
     }
     return {};
   }
+  known.noted = true;
   for (const UploadId& upload : *left) {
     auto aborted = store_->abort_upload(upload);
     if (aborted) continue;
@@ -85,31 +94,31 @@ Result<void> UploadLedger::settle_locked(PartitionId partition) {
   return {};
 }
 
-Result<void> UploadLedger::add(PartitionId partition, const UploadId& upload) {
+Result<void> UploadLedger::add(const std::string& slot, const UploadId& upload) {
   const MutexLock lock(mutex_);
   // Otherwise what it holds would be overwritten unread.
-  MILLRACE_TRY(settle_locked(partition));
-  std::vector<UploadId>& open = partitions_[partition].open;
-  partitions_[partition].noted = true;
+  MILLRACE_TRY(settle_locked(slot));
+  std::vector<UploadId>& open = slots_[slot].open;
+  slots_[slot].noted = true;
   if (std::ranges::find(open, upload) == open.end()) open.push_back(upload);
   const std::string text = to_json(open);
-  auto put = store_->put({.key = key_of(partition), .body = text, .content_type = "application/json"});
+  auto put = store_->put({.key = key_of(slot), .body = text, .content_type = "application/json"});
   if (!put) return fail(std::move(put).error().prefixed("noting an upload in parts, so that a crash leaves none: "));
   return {};
 }
 
 void UploadLedger::clear() {
   const MutexLock lock(mutex_);
-  for (auto& [partition, known] : partitions_) {
+  for (auto& [slot, known] : slots_) {
     if (!known.noted || !known.open.empty()) continue;
     // Without the right to, they stay: a few small objects that the next run reads.
-    std::ignore = store_->remove(key_of(partition));
+    std::ignore = store_->remove(key_of(slot));
   }
 }
 
-void UploadLedger::forget(PartitionId partition, const UploadId& upload) {
+void UploadLedger::forget(const std::string& slot, const UploadId& upload) {
   const MutexLock lock(mutex_);
-  std::erase(partitions_[partition].open, upload);
+  std::erase(slots_[slot].open, upload);
 }
 
 }  // namespace millrace::s3_sink

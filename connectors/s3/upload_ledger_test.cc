@@ -48,47 +48,59 @@ TEST(UploadLedger, NotesWhatIsUnderWay) {
   const UploadId one{.key = "a", .id = "1"};
   const UploadId two{.key = "b", .id = "2"};
   const UploadId three{.key = "c", .id = "3"};
-  ASSERT_TRUE(ledger.add(PartitionId(7), one));
-  ASSERT_TRUE(ledger.add(PartitionId(7), two));
-  EXPECT_EQ(memory->contents().at("p/uploads-00007.json"), UploadLedger::to_json({one, two}));
-  ledger.forget(PartitionId(7), one);
-  ASSERT_TRUE(ledger.add(PartitionId(7), three));
-  EXPECT_EQ(memory->contents().at("p/uploads-00007.json"), UploadLedger::to_json({two, three}));
+  ASSERT_TRUE(ledger.add("7", one));
+  ASSERT_TRUE(ledger.add("7", two));
+  EXPECT_EQ(memory->contents().at("p/uploads-7.json"), UploadLedger::to_json({one, two}));
+  ledger.forget("7", one);
+  ASSERT_TRUE(ledger.add("7", three));
+  EXPECT_EQ(memory->contents().at("p/uploads-7.json"), UploadLedger::to_json({two, three}));
   EXPECT_EQ(memory->count(StoreOp::get), 1U) << "looked up once";
 }
 
 // At a clean end; what is still under way stays noted.
 TEST(UploadLedger, IsRemovedWhenNothingIsUnderWay) {
   const auto memory = std::make_shared<MemoryStore>();
-  memory->set("p/uploads-00009.json", UploadLedger::to_json({}));
+  memory->set("p/uploads-9.json", UploadLedger::to_json({}));
   UploadLedger ledger(memory, "p/", Logger());
   const UploadId one{.key = "a", .id = "1"};
   const UploadId two{.key = "b", .id = "2"};
-  ASSERT_TRUE(ledger.add(PartitionId(1), one));
-  ASSERT_TRUE(ledger.add(PartitionId(2), two));
-  ledger.forget(PartitionId(1), one);
+  ASSERT_TRUE(ledger.add("1", one));
+  ASSERT_TRUE(ledger.add("2", two));
+  ledger.forget("1", one);
   ledger.clear();
-  EXPECT_FALSE(memory->contents().contains("p/uploads-00001.json"));
-  EXPECT_TRUE(memory->contents().contains("p/uploads-00002.json"));
-  EXPECT_TRUE(memory->contents().contains("p/uploads-00009.json")) << "not ours";
+  EXPECT_FALSE(memory->contents().contains("p/uploads-1.json"));
+  EXPECT_TRUE(memory->contents().contains("p/uploads-2.json"));
+  EXPECT_TRUE(memory->contents().contains("p/uploads-9.json")) << "not ours";
 }
 
 TEST(UploadLedger, ADamagedOneIsNoReasonToStop) {
   const auto memory = std::make_shared<MemoryStore>();
-  memory->set("p/uploads-00000.json", "{\"version\": 1, \"upl");
+  memory->set("p/uploads-0.json", "{\"version\": 1, \"upl");
   UploadLedger ledger(memory, "p/", Logger());
-  EXPECT_TRUE(ledger.settle(PartitionId(0)));
+  EXPECT_TRUE(ledger.settle("0"));
   EXPECT_EQ(memory->count(StoreOp::abort_upload), 0U);
 }
 
 // An upload that the store has never heard of, or not any more.
 TEST(UploadLedger, EndedUploadsAreNoError) {
   const auto memory = std::make_shared<MemoryStore>();
-  memory->set("p/uploads-00000.json", UploadLedger::to_json({{.key = "a", .id = "gone"}}));
+  memory->set("p/uploads-0.json", UploadLedger::to_json({{.key = "a", .id = "gone"}}));
   UploadLedger ledger(memory, "p/", Logger());
-  EXPECT_TRUE(ledger.settle(PartitionId(0)));
+  EXPECT_TRUE(ledger.settle("0"));
   EXPECT_EQ(memory->count(StoreOp::abort_upload), 1U);
   EXPECT_THAT(memory->open_uploads(), IsEmpty());
+  ledger.clear();
+  EXPECT_TRUE(memory->contents().empty()) << "an earlier run's, which says nothing any more";
+}
+
+// Two that share a pipeline name and a prefix have other topics, whatever their names become in keys.
+TEST(UploadLedger, SlotsAreApart) {
+  const std::string slot = UploadLedger::slot_of("s", "t", PartitionId(7));
+  EXPECT_THAT(slot, ::testing::MatchesRegex("[0-9a-f]{16}-00007"));
+  EXPECT_NE(slot, UploadLedger::slot_of("s", "t2", PartitionId(7)));
+  EXPECT_NE(slot, UploadLedger::slot_of("s2", "t", PartitionId(7)));
+  EXPECT_NE(slot, UploadLedger::slot_of("s", "t", PartitionId(8)));
+  EXPECT_NE(UploadLedger::slot_of("ab", "c", PartitionId(0)), UploadLedger::slot_of("a", "bc", PartitionId(0)));
 }
 
 }  // namespace

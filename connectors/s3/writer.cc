@@ -28,7 +28,12 @@ Result<Receipt> ObjectWriter::write(SealedBatch& batch) {
   MILLRACE_ASSIGN(const std::string key, upload_->keys.render({chunk.origin.get(), upload_->pipeline, chunk.partition,
                                                                chunk.first_offset, chunk.last_offset, time}));
   MILLRACE_ASSIGN(const std::string_view body, batch.body());
-  partition_ = chunk.partition;
+  if (upload_->ledger) {
+    const Origin* origin = chunk.origin.get();
+    slot_ = UploadLedger::slot_of(origin != nullptr ? origin->stream : upload_->pipeline,
+                                  origin != nullptr ? origin->topic : "", chunk.partition);
+    if (upload_->expects_parts) MILLRACE_TRY(upload_->ledger->settle(slot_));
+  }
   const bool tried_before = unanswered_ == batch.token;
   if (!tried_before) {
     refused_while_absent_ = false;
@@ -54,9 +59,8 @@ Result<void> ObjectWriter::close(SteadyTime /*deadline*/) {
 }
 
 Result<void> ObjectWriter::put(const std::string& key, std::string_view body, PutCondition condition) {
-  if (upload_->ledger && upload_->expects_parts) MILLRACE_TRY(upload_->ledger->settle(partition_));
   auto done =
-      upload_->in_parts(body.size()) ? parts_.put(key, body, condition, partition_) : put_whole(key, body, condition);
+      upload_->in_parts(body.size()) ? parts_.put(key, body, condition, slot_) : put_whole(key, body, condition);
   // A store that knows nothing of uploads, unless it is the condition that it does not know.
   if (!done && done.error().code() == ErrorCode::not_supported && upload_->in_parts(body.size()) && !parts_.begun() &&
       body.size() <= kMostPartBytes) {  // one request takes no more than a part may have

@@ -30,7 +30,7 @@ class ObjectWriter final : public Writer {
 
   std::shared_ptr<Upload> upload_;
   PartsUpload parts_;
-  PartitionId partition_;  ///< of the batch being written
+  std::string slot_;  ///< of the batch being written, in the ledger
   /// The batch whose last try ended without an answer: what lies under its key may be its own bytes.
   std::optional<IdempotencyToken> unanswered_;
   bool refused_while_absent_ = false;  ///< the last try was refused although nothing was there

@@ -26,9 +26,13 @@ Result<std::unique_ptr<SinkPool>> SinkPool::open(Options options) {
   const std::string name = sink_component(options.name);
   Sink& sink = *options.sink;
   Clock& clock = *options.context.clock;
-  MILLRACE_TRY(guarded(name + ": open", [&] { return sink.open(options.context); }));
   const SinkTraits traits = sink.traits();
   const SealPolicy policy = sink.seal_policy();
+  std::shared_ptr<Spool> spool;
+  if (policy.open_bytes != 0 && !policy.spool_dir.empty()) {
+    MILLRACE_ASSIGN(spool, Spool::open(policy.spool_dir, policy.spool_limit));
+  }
+  MILLRACE_TRY(guarded(name + ": open", [&] { return sink.open(options.context); }));
   auto shared = std::make_shared<SinkShared>(name, options.sink, queue_options(traits, policy), options.budget, clock);
   shared->random = options.context.random;
   shared->board = options.board;
@@ -43,10 +47,6 @@ Result<std::unique_ptr<SinkPool>> SinkPool::open(Options options) {
   }
   LaneSink::Options lane_options;
   if (policy.open_bytes != 0) {
-    std::shared_ptr<Spool> spool;
-    if (!policy.spool_dir.empty()) {
-      MILLRACE_ASSIGN(spool, Spool::open(policy.spool_dir, policy.spool_limit));
-    }
     lane_options.budget = std::make_shared<OpenBudget>(policy.open_bytes, std::move(spool));
   }
   lane_options.log = shared->log;

@@ -93,6 +93,9 @@ void LaneSink::choose(const RecordMeta& meta) {
     if (!fresh_) fresh_ = std::make_unique<OpenFile>();
     file = fresh_.get();
     if (file->chunk.bytes.capacity() == 0) file->chunk.bytes = queue_->take_buffer();
+    // A buffer that once held a large file would use up the lane's share with its first record.
+    if (options_.budget && file->chunk.bytes.capacity() > options_.budget->share() / 2)
+      file->chunk.bytes = ByteBuffer();
     file->chunk.bytes.clear();
     file->chunk.bytes.append(options_.envelope.header);
     file->whole = file->chunk.bytes.size();
@@ -187,14 +190,19 @@ void LaneSink::seal_file(std::size_t index, SealReason reason) {
   offer();
 }
 
-/// False when there is nowhere to, which is said once.
+std::size_t LaneSink::spillable(const OpenFile& file) const noexcept {
+  return compressor_ ? file.packed.size() : file.whole;
+}
+
+/// False when there is nothing to spill, or nowhere to, which is said once.
 bool LaneSink::spill(OpenFile& file) {
   Spool* spool = options_.budget->spool();
   if (spool == nullptr) return false;
-  // Packed early, so that no more than one small block of each open file stays in memory.
-  if (compressor_ && file.whole > 0) pack(file);
+  // Only whole blocks: one that ended where memory was short would make other bytes of the same records, which a replay
+  // would not know again.
   ByteBuffer& bytes = compressor_ ? file.packed : file.chunk.bytes;
-  const std::size_t whole = compressor_ ? bytes.size() : file.whole;
+  const std::size_t whole = spillable(file);
+  if (whole == 0) return false;
   const auto put_there = [&]() -> Result<void> {
     if (!file.spilled) {
       MILLRACE_ASSIGN(file.spilled, spool->create());
@@ -216,7 +224,6 @@ bool LaneSink::spill(OpenFile& file) {
     file.whole = 0;
   }
   bytes = ByteBuffer();
-  if (compressor_) file.chunk.bytes = ByteBuffer();
   look_again_at(file);
   return true;
 }
@@ -238,8 +245,11 @@ void LaneSink::share_memory() {
     if (fresh_ && fresh_.get() != current_ && fresh_->memory() > 0) {
       fresh_.reset();
     } else if (!files_.empty()) {
-      const auto largest = std::ranges::max_element(files_, {}, [](const auto& file) { return file->memory(); });
-      if (!spill(**largest)) seal_file(static_cast<std::size_t>(largest - files_.begin()), SealReason::pressure);
+      const auto fullest = std::ranges::max_element(files_, {}, [this](const auto& file) { return spillable(*file); });
+      if (!spill(**fullest)) {
+        const auto largest = std::ranges::max_element(files_, {}, [](const auto& file) { return file->memory(); });
+        seal_file(static_cast<std::size_t>(largest - files_.begin()), SealReason::pressure);
+      }
     } else {
       return;
     }

@@ -14,10 +14,11 @@ void OpenBudget::change(std::size_t before, std::size_t now) {
   for (const Waker& waker : wakers_) waker.wake();
 }
 
-bool OpenBudget::must_yield(std::size_t bytes) const noexcept {
-  if (used() <= limit_) return false;
-  return bytes > limit_ / std::max<std::size_t>(lanes_.load(memory_order_relaxed), 1);
+std::size_t OpenBudget::share() const noexcept {
+  return limit_ / std::max<std::size_t>(lanes_.load(memory_order_relaxed), 1);
 }
+
+bool OpenBudget::must_yield(std::size_t bytes) const noexcept { return used() > limit_ && bytes > share(); }
 
 void OpenBudget::wake_when_over(Waker waker) {
   const MutexLock lock(mutex_);

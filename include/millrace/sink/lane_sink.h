@@ -119,6 +119,7 @@ class LaneSink {
   void look(OpenFile& file);
   void pack(OpenFile& file);
   void look_again_at(OpenFile& file) const noexcept;
+  [[nodiscard]] std::size_t spillable(const OpenFile& file) const noexcept;
   [[nodiscard]] bool spill(OpenFile& file);
   void share_memory();
   [[nodiscard]] std::int64_t bucket_of(const RecordMeta& meta) const noexcept;

@@ -30,6 +30,8 @@ class OpenBudget {
 
   [[nodiscard]] std::size_t used() const noexcept { return used_.load(memory_order_relaxed); }
   [[nodiscard]] std::size_t limit() const noexcept { return limit_; }
+  /// What a lane may hold, however much the others do.
+  [[nodiscard]] std::size_t share() const noexcept;
   [[nodiscard]] Spool* spool() const noexcept { return spool_.get(); }
   /// Woken when the limit is exceeded. Stays for the budget's life.
   void wake_when_over(Waker waker);
