@@ -154,7 +154,8 @@ int run(const RunArguments& arguments, const Registry& registry) {
   summary.again = command_again(arguments.input, registry);
   summary.position_kept = loaded->scratch_manifest.empty() && config->source->status != nullptr;
   summary.retried = arguments.retry_quarantined;
-  if (config->source->past_faults) summary.past_faults = config->source->past_faults(config->source_section);
+  if (result.error && config->source->past_faults)
+    summary.past_faults = config->source->past_faults(config->source_section, result.error->code());
   summary.exit_code = result.exit_code();
   summary.counts_as_failed = arguments.fail_on_skipped && summary.exit_code == kExitCompleted &&
                              (!result.records_skipped.empty() || result.objects_skipped > 0);

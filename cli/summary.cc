@@ -28,24 +28,6 @@ std::string records_line(const RunReport& report) {
   return reasons.empty() ? line : fmt::format("{} ({})", line, reasons);
 }
 
-/// What stands in an object is wrong, and no other try will bring it right.
-bool is_fault_of_data(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::corrupt:
-    case ErrorCode::truncated:
-    case ErrorCode::too_large:
-    case ErrorCode::malformed:
-    case ErrorCode::wrong_type:
-    case ErrorCode::missing_field:
-    case ErrorCode::unknown_field:
-    case ErrorCode::duplicate_key:
-    case ErrorCode::invalid_utf8:
-      return true;
-    default:
-      return false;
-  }
-}
-
 /// What a person does next.
 std::string next_line(const RunReport& report, const SummaryContext& context) {
   const std::string go_on = context.again + (context.retried ? " --retry-quarantined" : "");
@@ -63,7 +45,7 @@ std::string next_line(const RunReport& report, const SummaryContext& context) {
       if (report.error && report.error->code() == ErrorCode::manifest && report.records_in == 0)
         return "nothing was moved: the error says what to change";
       // A mended object is another one, and what is committed of it would be gone.
-      if (report.error && is_fault_of_data(report.error->code()) && !context.past_faults.empty()) {
+      if (!context.past_faults.empty()) {
         return fmt::format("go on past it: {} --set {}; then mend it, and: {} --retry-quarantined", context.again,
                            context.past_faults, context.again);
       }

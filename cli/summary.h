@@ -11,7 +11,7 @@ namespace millrace::cli {
 
 struct SummaryContext {
   std::string again;          ///< the command that goes on
-  std::string past_faults{};  ///< what --set makes a run go on past what it cannot read; empty: nothing does
+  std::string past_faults{};  ///< what --set makes a run go on past its error; empty: nothing does
   bool position_kept = true;  ///< false: another run begins anew
   bool retried = false;       ///< only what was set aside was read
   int exit_code = 0;

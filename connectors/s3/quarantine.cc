@@ -34,10 +34,12 @@ const QuarantinedObject* find(const Quarantine& quarantine, std::uint64_t lane, 
 }
 
 bool is_fault_of_object(ErrorCode code) noexcept {
+  return code == ErrorCode::not_found || code == ErrorCode::precondition_failed || code == ErrorCode::drift ||
+         is_fault_of_bytes(code);
+}
+
+bool is_fault_of_bytes(ErrorCode code) noexcept {
   switch (code) {
-    case ErrorCode::not_found:
-    case ErrorCode::precondition_failed:
-    case ErrorCode::drift:
     case ErrorCode::corrupt:
     case ErrorCode::truncated:
     case ErrorCode::too_large:

@@ -57,6 +57,8 @@ void set_aside(Quarantine& quarantine, QuarantinedObject object);
 
 /// True for errors that are the object's own fault; the others end the run whatever was asked for.
 [[nodiscard]] bool is_fault_of_object(ErrorCode code) noexcept;
+/// Of these, what stands in an object, not that it is gone or another.
+[[nodiscard]] bool is_fault_of_bytes(ErrorCode code) noexcept;
 
 /// The words of `error`, without what could harm a terminal, cut to kReasonLimit.
 [[nodiscard]] std::string reason_of(const Error& error);

@@ -324,7 +324,8 @@ SourceKind S3Source::kind() {
     MILLRACE_TRY(s3_source::settle(std::move(options)));
     return {};
   };
-  kind.past_faults = [](const ConfigSection& section) -> std::string {
+  kind.past_faults = [](const ConfigSection& section, ErrorCode code) -> std::string {
+    if (!s3_source::is_fault_of_bytes(code)) return "";
     const auto options = schema().parse(section);
     const bool fails = options && options->on_object_error == OnObjectError::fail;
     return fails ? section.path() + ".on_object_error=quarantine" : "";

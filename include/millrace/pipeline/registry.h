@@ -65,9 +65,9 @@ struct SourceKind {
   std::function<Result<void>(const ConfigSection&, const BuildContext&,
                              const std::function<Result<void>(std::string_view)>& write)>
       drift;
-  /// What has to be set (`key.path=value`) for a run to go on past what it cannot read; empty when it does so already.
-  /// Null: no run can.
-  std::function<std::string(const ConfigSection&)> past_faults;
+  /// What has to be set (`key.path=value`) for a run to go on past a record or an object that failed with this code;
+  /// empty when it would not, or does so already. Null: no run does.
+  std::function<std::string(const ConfigSection&, ErrorCode)> past_faults;
   /// For `millrace verify`: compares what there is now with the receipt. Null: the source gives none.
   std::function<Result<Verdict>(const ConfigSection&, const BuildContext&, bool json)> verify;
   /// For `millrace plan`: everything that a run would decide before it moves a byte; claims, writes and locks nothing.
