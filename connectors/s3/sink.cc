@@ -31,7 +31,8 @@ Result<void> abort_uploads(const Upload& upload, UnixMicros now) {
     }
     request.continuation = page->continuation;
   } while (!request.continuation.empty());
-  if (aborted > 0) upload.log.info("uploads in parts that were never completed are aborted", {{"uploads", std::to_string(aborted)}});
+  if (aborted > 0)
+    upload.log.info("uploads in parts that were never completed are aborted", {{"uploads", std::to_string(aborted)}});
   return {};
 }
 

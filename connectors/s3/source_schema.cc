@@ -144,7 +144,8 @@ Schema<S3SourceOptions> source_schema() {
              {.example = "[\"**/*.ndjson.gz\"]"});
   s.optional("exclude", &Options::exclude, "Globs as for include; what matches one is left out.",
              {.example = "[\"**/_tmp/**\"]"});
-  s.optional("start_after", &Options::start_after, "Only keys that sort behind this whole key are listed; a file's key is its path without the first slash.",
+  s.optional("start_after", &Options::start_after,
+             "Only keys that sort behind this whole key are listed; a file's key is its path without the first slash.",
              {.example = "exports/2026-07/part-0100"});
   s.optional("min_size", &Options::min_size, "Only objects of so many stored bytes, or more.", {.example = "1B"});
   s.optional("max_size", &Options::max_size, "Only objects of so many stored bytes, or fewer.", {.example = "5GiB"});
