@@ -335,6 +335,17 @@ TEST(BadInput, AnUnreachableEndpointIsSaidWhileItIsWaitedFor) {
   EXPECT_EQ(job.manifest(), "");
 }
 
+// An endpoint out of the environment is named like one that was given.
+TEST(BadInput, AnEndpointOfTheEnvironmentIsNamed) {
+  Job job;
+  job.serve();
+  job.settings.erase("source.s3.store.endpoint");
+  job.folder.write("p.yaml", job.spelled(job.yaml));
+  Child child(job.words(), {{"AWS_ENDPOINT_URL", job.server->endpoint()}});
+  const Ended ended = child.wait();
+  EXPECT_THAT(ended.err, HasSubstr("listing url=s3://bucket/in/ at=" + job.server->endpoint()));
+}
+
 // One that takes connections and never answers says as much before anything has failed.
 TEST(BadInput, ASilentEndpointIsNamedBeforeItFails) {
   Job job;

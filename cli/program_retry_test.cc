@@ -153,6 +153,19 @@ TEST_F(RetryOfARun, AnObjectThatBeginsOtherwiseStaysAndSaysSo) {
   EXPECT_EQ(output(), everything(1));
 }
 
+// Quarantine came from the command line, and the file says nothing of it.
+TEST_F(RetryOfARun, WhatFailsAgainStaysWhateverTheFileSays) {
+  put(0, 700);
+  const std::string file = pipeline();
+  ASSERT_EQ(millrace({"run", file}).code, 4);
+  const Ended retry = millrace({"run", file, "--retry-quarantined", "--set", "source.s3.on_object_error=fail"});
+  EXPECT_EQ(retry.code, 4) << retry.err;
+  EXPECT_EQ(aside(), 1U);
+  put(0);
+  EXPECT_EQ(millrace({"run", file, "--retry-quarantined", "--set", "source.s3.on_object_error=fail"}).code, 0);
+  EXPECT_EQ(output(), everything(1));
+}
+
 TEST_F(RetryOfARun, INV1_TenKillsLoseNothing) {
   lines = 40'000;
   for (int object = 0; object < 6; ++object) put(object, object % 2 == 0 ? 100 : -1);

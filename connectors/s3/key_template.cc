@@ -17,10 +17,6 @@ namespace {
 /// Variables of a later version, so that a template that asks for one is told so.
 constexpr std::string_view kLater[] = {"key", "uuid"};
 
-bool is_plain(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
-}
-
 bool is_later(std::string_view name) {
   return name.starts_with("header.") || name.starts_with("field.") ||
          std::ranges::find(kLater, name) != std::end(kLater);

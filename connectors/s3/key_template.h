@@ -15,6 +15,11 @@
 
 namespace millrace::s3_sink {
 
+/// Characters that stand in a name as they are, in every key and header.
+[[nodiscard]] constexpr bool is_plain(char c) noexcept {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
+}
+
 /// What S3 takes, in bytes of UTF-8.
 inline constexpr std::size_t kMaxKeyBytes = 1024;
 

@@ -146,6 +146,21 @@ TEST(S3SourceOptions, AShardKeepsAManifestOfItsOwn) {
   EXPECT_NE(settle(options).error().message().find("names no object"), std::string::npos);
 }
 
+// It would leave out nothing, or everything; a file's key has no first slash.
+TEST(S3SourceOptions, StartAfterIsAKeyBelowTheUrl) {
+  S3SourceOptions options;
+  options.url = "file:///data/in/";
+  options.checkpoint.url = "file:///data/ck.json";
+  for (const char* key : {"b.ndjson", "in/b", "/data/in/b", "file:///data/in/b", "data/inner"}) {
+    options.start_after = key;
+    const auto settings = settle(options);
+    ASSERT_FALSE(settings) << key;
+    EXPECT_NE(settings.error().message().find("keys begin with 'data/in/' here"), std::string::npos);
+  }
+  options.start_after = "data/in/b";
+  EXPECT_TRUE(settle(options));
+}
+
 TEST(S3SourceOptions, TheManifestMayNotLieUnderThePrefix) {
   EXPECT_NE(problem("url: s3://b/in/\ncheckpoint: {url: \"s3://b/in/ck.json\"}").find("under the source's own prefix"),
             std::string::npos);

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <tuple>
 #include <utility>
 
 #include "connectors/s3/content_match.h"
@@ -60,10 +59,11 @@ Result<void> PartsUpload::gone(const std::string& key, std::string_view body, co
   begun_.reset();
   const auto found = match_content(*upload_->store, key, body);
   if (found && found->match == Match::same) return {};
-  return fail(Error::retryable(ErrorCode::not_found,
-                               fmt::format("the upload in parts is gone, and no such object is there, so it is begun "
-                                           "again; a rule of the bucket may end uploads too early: {}",
-                                           error.message())));
+  return fail(
+      Error::retryable(ErrorCode::not_found,
+                       fmt::format("the upload in parts is gone, and its object was not found, so it is begun again; "
+                                   "a rule of the bucket that ends uploads may do so too early: {}",
+                                   error.message())));
 }
 
 void PartsUpload::drop() {

@@ -124,7 +124,10 @@ std::vector<NeededRight> s3_sink::rights_of(const CheckedOptions& options) {
     rights.get(ledger, "*", "to find those that a crash has left; without it they stay");
     rights.remove(ledger, "*", "to leave no note behind; without it they stay");
   }
-  if (options.cleanup_uploads) rights.list_uploads(options.base, "cleanup_uploads");
+  if (options.cleanup_uploads) {
+    rights.list_uploads(options.base, "cleanup_uploads");
+    rights.abort(below, "*", "cleanup_uploads");
+  }
   if (!options.probe) return all;
   rights.put(probe, "", "to try the store at the start (probe)");
   rights.remove(probe, "", "to remove that again; without it, it stays");

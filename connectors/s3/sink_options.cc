@@ -110,10 +110,6 @@ StoreOptions read_store(const Options& o, const StoreUrl& base, Complaints& comp
   return *std::move(store);
 }
 
-bool is_plain(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
-}
-
 std::string_view default_extension(OutputFormat format) {
   switch (format) {
     case OutputFormat::json_lines:
@@ -153,18 +149,6 @@ void check_format(const Options& o, Complaints& complaints) {
   refuse("extension",
          !std::ranges::all_of(o.extension, is_plain) || o.extension.starts_with('.') || o.extension.size() > 32,
          "is letters, digits, '.', '_' and '-', at most 32, without the dot in front: ndjson");
-}
-
-Codec codec_of(FileCompression compression) {
-  switch (compression) {
-    case FileCompression::none:
-      break;
-    case FileCompression::gzip:
-      return Codec::gzip;
-    case FileCompression::zstd:
-      return Codec::zstd;
-  }
-  return Codec::none;
 }
 
 void check_compression(const Options& o, Complaints& complaints) {

@@ -135,6 +135,12 @@ TEST(S3SinkOptions, NothingIsIgnored) {
   EXPECT_THAT(refused(with("probe: false\nprobe_key: x\n")), HasSubstr("has no effect with probe false"));
   EXPECT_THAT(refused(with("extension: a/b\n")), HasSubstr("sink.s3.extension"));
   EXPECT_THAT(refused(with("extension: .ndjson\n")), HasSubstr("without the dot"));
+  for (const char* suffix : {"zst", "\".g\\nz\"", "./x", "\".\\0\""}) {
+    EXPECT_THAT(refused(with(std::string("compression: zstd\ncompression_suffix: ") + suffix + "\n")),
+                HasSubstr("sink.s3.compression_suffix: is a dot and letters"))
+        << suffix;
+  }
+  accepted(with("compression: zstd\ncompression_suffix: ''\n"));
   EXPECT_THAT(refused(with("on_upload_failure: drop\n")), HasSubstr("not available yet"));
 }
 

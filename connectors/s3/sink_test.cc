@@ -5,6 +5,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
+#include <vector>
+
 #include "millrace/base/sync.h"
 #include "millrace/config/config.h"
 #include "millrace/testing/faulty_store.h"
@@ -282,6 +286,31 @@ TEST(S3SinkFeeding, EndpointsAreComparedAsServers) {
   EXPECT_TRUE(feeds("", "https://s3.eu-west-2.amazonaws.com"));
   EXPECT_FALSE(feeds("https://one.test", "https://two.test"));
   EXPECT_FALSE(feeds("", "https://one.test"));
+}
+
+// cleanup_uploads: whatever began below the prefix before the start, and nothing else.
+TEST_F(S3SinkTest, J06_CleanupAbortsWhatBeganBelowThePrefix) {
+  for (const char* key : {"out/t/a", "out/t/b", "outer/c", "d"}) {
+    ASSERT_TRUE(memory_->begin_upload({.key = key}));
+  }
+  S3SinkOptions options;
+  options.url = "s3://b/out/";
+  options.probe = false;
+  options.cleanup_uploads = true;
+  auto checked = check(options);
+  ASSERT_TRUE(checked);
+  const auto cleaning = make_sink(
+      *std::move(checked), [this](const StoreUrl&, const StoreOptions&, const StoreContext&) { return faulty_; });
+  faulty_->add({.op = StoreOp::list_uploads, .error = Error::fatal(ErrorCode::permission_denied, "403")});
+  const auto refused = cleaning->open(context());
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message(), HasSubstr("cleanup_uploads"));
+  EXPECT_EQ(memory_->open_uploads().size(), 4U);
+  ASSERT_TRUE(cleaning->open(context()));
+  std::vector<std::string> left;
+  for (const UploadId& upload : memory_->open_uploads()) left.push_back(upload.key);
+  std::ranges::sort(left);
+  EXPECT_THAT(left, ElementsAre("d", "outer/c"));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <array>
 #include <string_view>
 
+#include "connectors/s3/key_template.h"
 #include "connectors/s3/upload.h"
 #include "millrace/base/printable.h"
 #include "millrace/base/utf8.h"
@@ -25,13 +26,7 @@ constexpr std::size_t kMostMetadata = 2048;  ///< names and values together
 bool is_visible(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; });
 }
-/// A token of a header (RFC 9110, 5.6.2), as far as these values need it.
-bool is_token(std::string_view text) {
-  return !text.empty() && std::ranges::all_of(text, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
-           c == '.';
-  });
-}
+bool is_name(std::string_view text) { return !text.empty() && std::ranges::all_of(text, is_plain); }
 
 std::string_view content_type(OutputFormat format) {
   switch (format) {
@@ -45,22 +40,11 @@ std::string_view content_type(OutputFormat format) {
   return "application/octet-stream";
 }
 
-/// As Content-Encoding spells it; empty for none.
-std::string_view coding(FileCompression compression) {
-  switch (compression) {
-    case FileCompression::none:
-      break;
-    case FileCompression::gzip:
-      return "gzip";
-    case FileCompression::zstd:
-      return "zstd";
-  }
-  return "";
-}
-
 /// What says how a body was packed must be true, or readers fail or, worse, do not.
 void check_content(const Options& o, Complaints& complaints, StoredAs& as) {
-  const std::string_view packed = coding(o.compression);
+  // Content-Encoding has the codecs' own names.
+  const Codec codec = codec_of(o.compression);
+  const std::string_view packed = codec == Codec::none ? "" : to_string(codec);
   as.content_encoding = o.content_encoding;
   if (!o.content_encoding.empty() && o.content_encoding != packed) {
     complaints.about("content_encoding",
@@ -90,7 +74,7 @@ void check_metadata(const Options& o, Complaints& complaints, StoredAs& as) {
     if (name.starts_with("x-amz-meta-")) name.erase(0, std::string_view("x-amz-meta-").size());
     bytes += name.size() + value.size();
     const std::string shown = printable(given, 100);
-    if (!is_token(name)) {
+    if (!is_name(name)) {
       complaints.about("metadata", fmt::format("'{}' is no name: letters, digits, '-', '_' and '.'", shown));
     } else if (name == kChecksumName) {
       complaints.about("metadata", fmt::format("'{}' is where the sink keeps its own checksum; choose another", shown));
@@ -127,10 +111,10 @@ void check_tags(const Options& o, Complaints& complaints, StoredAs& as) {
 
 void check_keeping(const Options& o, Complaints& complaints, StoredAs& as) {
   as.settings.storage_class = o.storage_class;
-  if (!o.storage_class.empty() && !is_token(o.storage_class))
+  if (!o.storage_class.empty() && !is_name(o.storage_class))
     complaints.about("storage_class", "is a name as the store spells it: STANDARD_IA");
   as.settings.acl = o.acl;
-  if (!o.acl.empty() && !is_token(o.acl)) complaints.about("acl", "is a canned one: bucket-owner-full-control");
+  if (!o.acl.empty() && !is_name(o.acl)) complaints.about("acl", "is a canned one: bucket-owner-full-control");
   switch (o.sse) {
     case Sse::none:
       break;
@@ -171,6 +155,18 @@ void refuse_for_files(const Options& o, Complaints& complaints) {
 }
 
 }  // namespace
+
+Codec codec_of(FileCompression compression) {
+  switch (compression) {
+    case FileCompression::none:
+      break;
+    case FileCompression::gzip:
+      return Codec::gzip;
+    case FileCompression::zstd:
+      return Codec::zstd;
+  }
+  return Codec::none;
+}
 
 StoredAs check_stored_as(const S3SinkOptions& options, const StoreUrl& base, Complaints& complaints) {
   StoredAs as;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "connectors/s3/complaints.h"
+#include "millrace/codec/decompressor.h"
 #include "millrace/connectors/s3.h"
 #include "millrace/store/store_url.h"
 #include "millrace/store/write_options.h"
@@ -24,6 +25,8 @@ struct StoredAs {
   std::uint64_t multipart_threshold = UINT64_MAX;  ///< larger objects are sent in parts
   std::uint64_t part_bytes = 0;
 };
+
+[[nodiscard]] Codec codec_of(FileCompression compression);
 
 /// The options that belong together here; what is wrong goes to `complaints`. `base`: where the objects go.
 [[nodiscard]] StoredAs check_stored_as(const S3SinkOptions& options, const StoreUrl& base, Complaints& complaints);

@@ -89,7 +89,9 @@ Result<void> UploadLedger::settle_locked(const std::string& slot) {
       return aborted;
     }
     log_.warn("an upload in parts that an earlier run left could not be aborted",
-              {{"object", printable_key(upload.key)}, {"error", aborted.error().describe()}});
+              {{"object", printable_key(upload.key)},
+               {"noted in", printable_key(key)},
+               {"error", aborted.error().describe()}});
   }
   return {};
 }
@@ -98,10 +100,10 @@ Result<void> UploadLedger::add(const std::string& slot, const UploadId& upload) 
   const MutexLock lock(mutex_);
   // Otherwise what it holds would be overwritten unread.
   MILLRACE_TRY(settle_locked(slot));
-  std::vector<UploadId>& open = slots_[slot].open;
-  slots_[slot].noted = true;
-  if (std::ranges::find(open, upload) == open.end()) open.push_back(upload);
-  const std::string text = to_json(open);
+  Slot& known = slots_[slot];
+  known.noted = true;
+  if (std::ranges::find(known.open, upload) == known.open.end()) known.open.push_back(upload);
+  const std::string text = to_json(known.open);
   auto put = store_->put({.key = key_of(slot), .body = text, .content_type = "application/json"});
   if (!put) return fail(std::move(put).error().prefixed("noting an upload in parts, so that a crash leaves none: "));
   return {};

@@ -195,6 +195,20 @@ TEST_F(OpenFilesTest, K01_WhereMemoryEndedLeavesNoTraceInTheBytes) {
   }
 }
 
+// A buffer of a large file that was written counts as a whole: it would seal the next one behind its first record.
+TEST_F(OpenFilesTest, INV7_ALargeUsedBufferDoesNotUseUpTheShare) {
+  shelf.recycled.append(std::string(std::size_t{8} << 20U, 'x'));
+  const auto budget = std::make_shared<OpenBudget>(std::size_t{1} << 20U, nullptr);
+  LaneSink sink = make({.max_bytes = 0}, budget);
+  for (int i = 0; i < 100; ++i) {
+    put(sink, "a record");
+    std::ignore = sink.tick(SteadyTime());
+  }
+  EXPECT_TRUE(shelf.batches.empty());
+  EXPECT_EQ(sink.open_files(), 1U);
+  EXPECT_LE(budget->used(), std::size_t{64} << 10U);
+}
+
 TEST(Spool, AFolderThatCannotBeWrittenIsRefusedAtOnce) {
   const auto spool = Spool::open("/nowhere/at/all", 0);
   ASSERT_FALSE(spool);

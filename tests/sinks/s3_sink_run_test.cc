@@ -248,5 +248,18 @@ TEST_F(S3SinkRun, K18_NothingToWriteIsNoObject) {
   EXPECT_TRUE(memory_->contents().empty());
 }
 
+// A mistake in the configuration is found before anything is written, or aborted, in the store.
+TEST_F(S3SinkRun, AWrongSpoolIsFoundBeforeTheStoreIsTouched) {
+  options_.probe = true;
+  options_.cleanup_uploads = true;
+  options_.spool_dir = "/nowhere/at/all";
+  const RunReport report = run_into(sink(), topic_of(1, 5));
+  EXPECT_EQ(report.state, ExitState::failed);
+  EXPECT_EQ(report.exit_code(), 2);
+  ASSERT_TRUE(report.error);
+  EXPECT_THAT(report.error->message(), HasSubstr("'/nowhere/at/all'"));
+  EXPECT_TRUE(memory_->requests().empty());
+}
+
 }  // namespace
 }  // namespace millrace::testing

@@ -29,7 +29,6 @@ class OpenBudget {
   [[nodiscard]] bool must_yield(std::size_t bytes) const noexcept;
 
   [[nodiscard]] std::size_t used() const noexcept { return used_.load(memory_order_relaxed); }
-  [[nodiscard]] std::size_t limit() const noexcept { return limit_; }
   /// What a lane may hold, however much the others do.
   [[nodiscard]] std::size_t share() const noexcept;
   [[nodiscard]] Spool* spool() const noexcept { return spool_.get(); }

@@ -15,8 +15,9 @@ class SealedShelf final : public SealedBatchQueue {
     batches.push_back(std::move(batch));
     return true;
   }
-  ByteBuffer take_buffer() override { return {}; }
+  ByteBuffer take_buffer() override { return std::exchange(recycled, ByteBuffer()); }
 
+  ByteBuffer recycled;  ///< what the next file grows in
   std::vector<SealedBatch> batches;
 };
 
