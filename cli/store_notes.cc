@@ -55,13 +55,17 @@ No more than these, for what is used (`millrace plan FILE` prints those of one f
 | `millrace verify` | `s3:ListBucket`, `s3:GetObject` | as `source.s3.url`; the manifest, and the receipt. It reads none of the objects |
 | `sink.s3.url` | `s3:PutObject` | the objects below the prefix |
 | `if_exists: verify` or `fail` | `s3:GetObject` | the same, to compare what lies there |
+| `max_file_size` from `multipart_threshold` on | `s3:AbortMultipartUpload`, `s3:GetObject` | the objects below the prefix |
+| | `s3:PutObject`, `s3:GetObject`, `s3:DeleteObject` | `PREFIX/_millrace/*`; without the last two, what a crash leaves stays there |
+| `cleanup_uploads` | `s3:ListBucketMultipartUploads`, `s3:AbortMultipartUpload` | the bucket; the objects below the prefix |
+| `acl`, `tags` | `s3:PutObjectAcl`, `s3:PutObjectTagging` | the objects below the prefix |
 | `probe` | `s3:PutObject` | `PREFIX/.millrace-probe`, or `probe_key` |
 | | `s3:DeleteObject` | the same; without it the probe stays there |
 | `request_payer` | nothing further | the bucket's owner must allow requests that pay |
 | `role_arn` | `sts:AssumeRole` | the role, whose trust must name whoever takes it on |
 | `web_identity_token_file` | nothing | the role's trust must name the token's issuer (`sts:AssumeRoleWithWebIdentity`) |
 | `skip_signature` | nothing | the bucket must be public |
-| a bucket encrypted with KMS | `kms:Decrypt` to read, `kms:GenerateDataKey` to write | the key |
+| a bucket encrypted with KMS | `kms:Decrypt` to read, `kms:GenerateDataKey` to write; in parts both | the key |
 
 The bucket itself is never asked for (no HEAD, no location), created, or listed outside the prefix.
 )";

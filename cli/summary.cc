@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
@@ -28,6 +29,13 @@ std::string records_line(const RunReport& report) {
   return reasons.empty() ? line : fmt::format("{} ({})", line, reasons);
 }
 
+/// What failed while it was written stands in no object that was read.
+bool is_of_sink(const Error& error) {
+  return std::ranges::any_of(error.context(), [](const auto& entry) {
+    return entry.first == "component" && (entry.second == "sink" || entry.second.starts_with("sink "));
+  });
+}
+
 /// What a person does next.
 std::string next_line(const RunReport& report, const SummaryContext& context) {
   const std::string go_on = context.again + (context.retried ? " --retry-quarantined" : "");
@@ -45,7 +53,7 @@ std::string next_line(const RunReport& report, const SummaryContext& context) {
       if (report.error && report.error->code() == ErrorCode::manifest && report.records_in == 0)
         return "nothing was moved: the error says what to change";
       // A mended object is another one, and what is committed of it would be gone.
-      if (!context.past_faults.empty()) {
+      if (report.error && !is_of_sink(*report.error) && !context.past_faults.empty()) {
         return fmt::format("go on past it: {} --set {}; then mend it, and: {} --retry-quarantined", context.again,
                            context.past_faults, context.again);
       }

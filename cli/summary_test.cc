@@ -65,6 +65,10 @@ TEST(Summary, AFaultOfTheDataLeadsPastIt) {
                 "run p.yaml --retry-quarantined\n"),
       std::string::npos)
       << text;
+  report.error = Error::fatal(ErrorCode::too_large, "413 EntityTooLarge").with("component", "sink");
+  EXPECT_EQ(summary_text(report, {.again = "x", .past_faults = "source.s3.x=y", .exit_code = 1}).find("past it"),
+            std::string::npos)
+      << "what a sink refuses is mended in no object";
 }
 
 // The same command would fail in the same way.

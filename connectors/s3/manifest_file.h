@@ -16,6 +16,9 @@
 
 namespace millrace::s3_source {
 
+/// How long an owner lets a manifest stand still, so that nobody takes it for gone.
+[[nodiscard]] constexpr Duration sign_of_life(Duration owner_timeout) noexcept { return owner_timeout / 3; }
+
 class ManifestFile {
  public:
   struct Options {

@@ -39,7 +39,7 @@ void ManifestKeeper::start() {
 SteadyTime ManifestKeeper::next_heartbeat() const {
   // A finished manifest has no owner, hence no heartbeat.
   if (saved_.owner.released) return clock_.now() + std::chrono::hours(1);
-  return std::max(last_save_ + file_.options().owner_timeout / 3, not_before_);
+  return std::max(last_save_ + sign_of_life(file_.options().owner_timeout), not_before_);
 }
 
 void ManifestKeeper::run() {
@@ -166,7 +166,7 @@ void ManifestKeeper::settle(Save save, Result<void> saved) {
     if (!last_error_) log_.warn("the manifest could not be saved; trying again", {{"error", saved.error().describe()}});
     // However long the store asks for: a manifest without a sign of life is taken over.
     const auto asked = saved.error().retry_after();
-    const Duration most = file_.options().owner_timeout / 3;
+    const Duration most = sign_of_life(file_.options().owner_timeout);
     not_before_ = last_save_ + backoff_.next(asked ? std::optional(std::min<Duration>(*asked, most)) : std::nullopt);
     last_error_ = std::move(saved).error();
   } else {

@@ -154,8 +154,31 @@ TEST(Plan, RightsAreThoseOfTheTable) {
       text(s3_sink::rights_of(*checked)),
       ElementsAre("s3:PutObject s3://out/data/*", "s3:GetObject s3://out/data/*",
                   "s3:PutObject s3://out/data/.millrace-probe", "s3:DeleteObject s3://out/data/.millrace-probe"));
-  sink.url = "file:///out/";
   sink.probe = false;
+  const auto rights_with = [&](const auto& change) {
+    S3SinkOptions changed = sink;
+    change(changed);
+    const auto options_then = s3_sink::check(changed);
+    EXPECT_TRUE(options_then) << options_then.error().message();
+    return text(s3_sink::rights_of(*options_then));
+  };
+  EXPECT_THAT(rights_with([](S3SinkOptions& o) { o.max_file_size = ByteSize{64U << 20U}; }),
+              ElementsAre("s3:PutObject s3://out/data/*", "s3:GetObject s3://out/data/*",
+                          "s3:AbortMultipartUpload s3://out/data/*", "s3:PutObject s3://out/data/_millrace/*",
+                          "s3:GetObject s3://out/data/_millrace/*", "s3:DeleteObject s3://out/data/_millrace/*"));
+  EXPECT_THAT(rights_with([](S3SinkOptions& o) { o.cleanup_uploads = true; }),
+              ElementsAre("s3:PutObject s3://out/data/*", "s3:GetObject s3://out/data/*",
+                          "s3:ListBucketMultipartUploads s3://out", "s3:AbortMultipartUpload s3://out/data/*"));
+  EXPECT_THAT(
+      rights_with([](S3SinkOptions& o) {
+        o.acl = "private";
+        o.tags = {{"team", "data"}};
+        o.sse = Sse::kms;
+        o.sse_kms_key_id = "alias/lake";
+      }),
+      ElementsAre("s3:PutObject s3://out/data/*", "s3:GetObject s3://out/data/*", "s3:PutObjectAcl s3://out/data/*",
+                  "s3:PutObjectTagging s3://out/data/*", "kms:GenerateDataKey alias/lake"));
+  sink.url = "file:///out/";
   sink.if_exists = IfExists::fail;
   const auto local = s3_sink::check(sink);
   ASSERT_TRUE(local);

@@ -39,11 +39,11 @@ struct Stores {
   }
 };
 
-/// At most. A sign of life is due a third of owner_timeout behind the save before it, whatever that was for.
+/// At most. A sign of life is due behind any save, whatever that was for.
 double saves_per_minute(Duration interval, Duration owner_timeout) {
   const std::chrono::duration<double> commits = interval;
-  const std::chrono::duration<double> sign_of_life = std::chrono::duration<double>(owner_timeout) / 3;
-  return std::ceil(commits / sign_of_life) * (std::chrono::minutes(1) / commits);
+  const std::chrono::duration<double> between = sign_of_life(owner_timeout);
+  return std::ceil(commits / between) * (std::chrono::minutes(1) / commits);
 }
 
 ResumePlan resume_of(const Preview& preview, const Settings& settings, bool keeps_position) {

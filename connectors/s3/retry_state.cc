@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "connectors/s3/rolling_hash.h"
+#include "millrace/base/bounded.h"
 
 namespace millrace::s3_source {
 namespace {
@@ -105,7 +106,7 @@ const Manifest::Listed& RetryState::listed() {
   RollingHash hash;
   each_from(0, 1, listing_->size(), [&](const ListedObject& object) {
     hash.fold(object.key, object.etag, object.size);
-    listed.bytes = object.size > UINT64_MAX - listed.bytes ? UINT64_MAX : listed.bytes + object.size;
+    listed.bytes = bounded_sum(listed.bytes, object.size);
   });
   listed.hash = hash.value();
   return listed;

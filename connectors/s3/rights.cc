@@ -41,10 +41,10 @@ class Rights {
   void list_uploads(const StoreUrl& url, std::string_view why) {
     add("s3:ListBucketMultipartUploads", fmt::format("s3://{}", url.bucket), why);
   }
-  void kms(std::string_view key, std::string_view why) {
+  void kms(std::string_view key, bool in_parts, std::string_view why) {
     const std::string on = key.empty() ? "the key that encrypts them" : printable(key);
     add("kms:GenerateDataKey", on, why);
-    add("kms:Decrypt", on, "and uploads in parts");
+    if (in_parts) add("kms:Decrypt", on, "to complete uploads in parts");
   }
   void remove(const StoreUrl& url, std::string_view tail, std::string_view why) {
     object("s3:DeleteObject", url, tail, why);
@@ -110,13 +110,15 @@ std::vector<NeededRight> s3_sink::rights_of(const CheckedOptions& options) {
   Rights rights(all);
   const StoreUrl below = with_key(options.base, options.keys.front());
   const StoreUrl probe = with_key(options.base, options.probe_key);
+  const bool in_parts = options.seal.max_bytes >= options.as.multipart_threshold;
   rights.put(below, "*", "to write the objects");
   if (options.if_exists == IfExists::verify) rights.get(below, "*", "to compare what lies there (if_exists: verify)");
   if (options.if_exists == IfExists::fail) rights.get(below, "*", "to know its own again, where a put went unanswered");
   if (!options.as.settings.acl.empty()) rights.acl(below, "*", "to set their acl");
   if (!options.as.settings.tags.empty()) rights.tags(below, "*", "to set their tags");
-  if (options.as.settings.encryption == Encryption::kms) rights.kms(options.as.settings.kms_key_id, "sse: kms");
-  if (options.seal.max_bytes >= options.as.multipart_threshold) {
+  if (options.as.settings.encryption == Encryption::kms)
+    rights.kms(options.as.settings.kms_key_id, in_parts, "sse: kms");
+  if (in_parts) {
     const StoreUrl ledger = with_key(options.base, options.keys.beside("_millrace/"));
     rights.abort(below, "*", "to end uploads in parts that failed");
     rights.get(below, "*", "to know its own again, where a completion went unanswered");

@@ -114,7 +114,7 @@ TEST_F(LaneSinkTest, SizeSealsAfterTheRecordThatReachesIt) {
   ASSERT_EQ(queue.batches.size(), 1U);
   EXPECT_EQ(queue.text(0), "aabbbbb");
   EXPECT_EQ(queue.batches[0].reason, SealReason::size);
-  EXPECT_TRUE(sink.has_open_records());
+  EXPECT_EQ(sink.open_files(), 1U);
 }
 
 TEST_F(LaneSinkTest, ARolledBackRecordLeavesNothing) {
@@ -210,7 +210,7 @@ TEST_F(LaneSinkTest, INV1_AbandonedChunksFailTheirBatches) {
     open.reset();
     sink.abandon();
     EXPECT_FALSE(sink.blocked());
-    EXPECT_FALSE(sink.has_open_records());
+    EXPECT_EQ(sink.open_files(), 0U);
     EXPECT_EQ(queue.withdrawn, std::vector{LaneId(8)});
   }
   const auto drained = checkpointer.drain();

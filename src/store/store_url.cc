@@ -134,8 +134,11 @@ Result<StoreUrl> StoreUrl::parse(std::string_view url) {
     if (has_user_information(url)) {
       return fail(Error::config(fmt::format("'{}' is not a URL: {}", shown_key_url(url), kKnown)));
     }
-    return fail(Error::config(fmt::format("'{}' is not a URL: {}; the local path is written {}", printable(url), kKnown,
-                                          printable(file_url_of(url)))));
+    // A query may be a signature.
+    const std::string_view path = url.substr(0, url.find('?'));
+    return fail(
+        Error::config(fmt::format("'{}{}' is not a URL: {}; the local path is written {}", printable(path),
+                                  path.size() == url.size() ? "" : "?***", kKnown, printable(file_url_of(path)))));
   }
   const std::string scheme = scheme_of(url);
   const std::string_view rest = url.substr(end + 3);

@@ -112,7 +112,8 @@ TEST(StoreUrl, CredentialsAreRefusedAndNotRepeated) {
   for (const char* url : {"https://AKIA:s3cr3t?x@h/b/k", "https://AKIA:x?s3cr3t@h/b/k", "https://AKIA:s3cr3t#x@h/b/k",
                           "https://AKIA:x@h/b/k?sig=s3cr3t", "https://h/b/k?sig=x@s3cr3t", "s3://AKIA:s3cr3t?x@b/k",
                           "HTTPS://b.s3.amazonaws.com/k?X-Amz-Signature=s3cr3t", "s3a://AKIA:s3cr3t?x@b/k",
-                          "ftp://h/k?token=s3cr3t", "AKIA:s3cr3t@b/k", "https:/AKIA:s3cr3t@b/k"}) {
+                          "ftp://h/k?token=s3cr3t", "AKIA:s3cr3t@b/k", "https:/AKIA:s3cr3t@b/k",
+                          "b.s3.amazonaws.com/k?X-Amz-Signature=s3cr3t", "https:/h/k?sig=s3cr3t"}) {
     EXPECT_THAT(why_not(url), Not(HasSubstr("s3cr3t"))) << url;
   }
 }

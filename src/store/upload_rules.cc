@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "millrace/base/printable.h"
 #include "store/checksum/checksum.h"
 
 namespace millrace {
@@ -27,11 +28,15 @@ Result<void> check_completion(ChecksumKind checksum, std::span<const PartResult>
   if (parts.empty()) return invalid("an upload is completed with one part at least");
   int before = 0;
   for (const PartResult& part : parts) {
-    if (part.number <= before) return invalid("the parts are not in ascending order");
+    if (part.number <= before) {
+      return invalid(
+          fmt::format("part {} stands behind part {}: parts are completed in ascending order, each once, from 1 on",
+                      part.number, before));
+    }
     before = part.number;
     if (checksum != ChecksumKind::none && !checksum_of_parts(checksum, {&part, 1})) {
-      return invalid(fmt::format("part {} has no {}, with which the upload was begun: '{}'", part.number,
-                                 to_string(checksum), part.checksum));
+      return invalid(fmt::format("part {} has no {}, with which the upload was begun: '{}'; put the part again",
+                                 part.number, to_string(checksum), printable(part.checksum, 80)));
     }
   }
   return {};

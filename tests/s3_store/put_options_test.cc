@@ -78,6 +78,7 @@ TEST(S3StorePutOptions, OtherBytesBehindAConditionAreTheEnd) {
     const auto put = f.store->put(
         {.key = "k", .body = "123456789", .condition = condition, .etag = etag, .checksum = ChecksumKind::crc32c});
     ASSERT_FALSE(put);
+    EXPECT_NE(put.error().message().find("remove it before the next run"), std::string::npos) << put.error().message();
     EXPECT_EQ(put.error().code(), ErrorCode::corrupt) << put.error().describe();
     EXPECT_TRUE(put.error().is_fatal());
   }

@@ -102,7 +102,6 @@ class LaneSink {
   /// Offers what is sealed again, oldest first. True when nothing is left.
   bool offer();
   [[nodiscard]] bool blocked() const noexcept { return !sealed_.empty(); }
-  [[nodiscard]] bool has_open_records() const noexcept { return !files_.empty(); }
   [[nodiscard]] std::size_t open_files() const noexcept { return files_.size(); }
   /// Encoded bytes in them, wherever they lie.
   [[nodiscard]] std::uint64_t open_bytes() const noexcept;

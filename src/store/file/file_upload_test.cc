@@ -157,6 +157,9 @@ TEST_F(FileUploadTest, TheListGoesThroughLinksAndFailsWhereItCannotLook) {
   EXPECT_THAT(store_->list_uploads({.prefix = "none/"})->uploads, IsEmpty());
   std::filesystem::create_symlink("ring", root_ + "/out/ring");  // cannot be looked at, not even by root
   EXPECT_FALSE(store_->list_uploads({.prefix = "out/"}));
+  // What cannot hold the prefix is not looked at: a lost+found beside it hides nothing.
+  EXPECT_THAT(store_->list_uploads({.prefix = "link"})->uploads, SizeIs(1));
+  EXPECT_THAT(store_->list_uploads({.prefix = "out/d"})->uploads, SizeIs(1));
   std::filesystem::remove_all(elsewhere);
 }
 

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/file/upload_files.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <system_error>
 #include <utility>
 
 #include "millrace/base/printable.h"
+#include "store/file/descriptor.h"
 #include "store/file/file_error.h"
 #include "store/file/file_path.h"
 #include "store/file/temporary_name.h"
@@ -41,13 +42,16 @@ Result<void> remove_one(const std::string& path) {
 /// The upload that `mark` is of; nothing when it has ended meanwhile, or has not quite begun.
 Result<std::optional<UploadInfo>> read_mark(const std::string& mark) {
   struct stat status{};
-  std::ifstream file(mark, std::ios::binary);
-  if (!file || ::stat(mark.c_str(), &status) != 0) {
+  const Descriptor file(::open(mark.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.valid() || ::fstat(file.get(), &status) != 0) {
     if (errno == ENOENT || errno == ENOTDIR) return std::nullopt;
     return fail(file_error(errno, mark, "be read"));
   }
-  std::string key(std::istreambuf_iterator<char>(file), {});
-  if (key.empty()) return std::nullopt;
+  std::string key(PATH_MAX, '\0');  // a longer one names no file
+  const ssize_t size = ::read(file.get(), key.data(), key.size());
+  if (size < 0) return fail(file_error(errno, mark, "be read"));
+  if (size == 0) return std::nullopt;
+  key.resize(static_cast<std::size_t>(size));
   std::string id = fs::path(mark).filename().native();
   id.resize(id.size() - kMark.size());
   return UploadInfo{{std::move(key), std::move(id)}, modified(status)};
@@ -57,7 +61,8 @@ class Search {
  public:
   Search(std::string_view prefix, std::vector<UploadInfo>& found) : prefix_(prefix), found_(found) {}
 
-  Result<void> look_into(const std::string& folder) {
+  /// `key`: of the folder, with its slash; empty for the root.
+  Result<void> look_into(const std::string& folder, const std::string& key) {
     struct stat here{};
     if (::stat(folder.c_str(), &here) != 0) {
       if (errno == ENOENT || errno == ENOTDIR) return {};
@@ -68,11 +73,15 @@ class Search {
     };
     if (std::ranges::any_of(above_, same)) return {};  // a link back: what is there is found there
     above_.push_back(here);
+    const std::string_view wanted = prefix_.substr(std::min(key.size(), prefix_.size()));
     std::error_code error;
     for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
       const std::string& path = at->path().native();
+      // Neither a folder on the way to the prefix or below it, nor a mark, which bears a name of its own.
+      const std::string below = at->path().filename().native() + "/";
+      if (!below.starts_with(wanted) && !wanted.starts_with(below) && !below.starts_with('.')) continue;
       if (at->is_directory(error)) {
-        MILLRACE_TRY(look_into(path));
+        if (below.starts_with(wanted) || wanted.starts_with(below)) MILLRACE_TRY(look_into(path, key + below));
       } else if (!error || is_gone(error)) {
         MILLRACE_TRY(look_at(path));
       }
@@ -136,7 +145,7 @@ Result<std::vector<UploadInfo>> find_uploads(const std::string& root, std::strin
   std::vector<UploadInfo> found;
   const std::string folder(folder_of(prefix));
   if (!folder.empty() && !is_file_key(folder.substr(0, folder.size() - 1))) return found;  // no file has such a key
-  MILLRACE_TRY(Search(prefix, found).look_into(path_of(root, folder)));
+  MILLRACE_TRY(Search(prefix, found).look_into(path_of(root, folder), folder));
   return found;
 }
 

@@ -29,7 +29,8 @@ Error as_condition(Error error, PutCondition condition) {
 // there, and its caller would take it for what he meant to write.
 Error as_mismatch(Error error, PutCondition condition) {
   if (condition == PutCondition::none) return error;
-  return std::move(error).as(ErrorClass::fatal, ErrorCode::corrupt);
+  std::string told = error.message() + "; the object is there: remove it before the next run";
+  return std::move(error).with_message(std::move(told)).as(ErrorClass::fatal, ErrorCode::corrupt);
 }
 
 }  // namespace
