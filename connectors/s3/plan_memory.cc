@@ -100,9 +100,10 @@ std::vector<MemoryPart> source_memory(const Listing& listing, const Settings& se
   parts.push_back({"kept listing", 2 * (keys + etags + kPackedObject * listing.size()),
                    "twice what it comes to before it is compressed, to be kept beside the manifest"});
   if (settings.receipt) {
-    parts.push_back({"receipt", 2 * (keys + etags + kReceiptLine * listing.size()),
-                     fmt::format("twice {} of about {} and its key, to put it together",
-                                 of_these(listing.size(), "line"), bytes_text(kReceiptLine))});
+    parts.push_back(
+        {"receipt", 2 * (keys + etags + kReceiptLine * listing.size()),
+         fmt::format("about: twice {} of {} and its key, to put it together; more where an object went to many files",
+                     of_these(listing.size(), "line"), bytes_text(kReceiptLine))});
   }
   parts.push_back(
       {"read ahead", pool, fmt::format("{}prefetch_bytes ({})", each_lane, bytes_text(given.prefetch_bytes.bytes))});

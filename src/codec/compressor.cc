@@ -3,6 +3,7 @@
 
 #include <isa-l/igzip_lib.h>
 #include <zlib.h>
+#define ZSTD_STATIC_LINKING_ONLY  // for its estimates of memory
 #include <zstd.h>
 
 #include <algorithm>
@@ -19,13 +20,19 @@ namespace {
 constexpr int kFastestOfZlib = 4;
 constexpr std::size_t kRoom = std::size_t{64} << 10U;
 
+constexpr std::array<std::size_t, kFastestOfZlib> kIsalMemory{ISAL_DEF_LVL0_DEFAULT, ISAL_DEF_LVL1_DEFAULT,
+                                                              ISAL_DEF_LVL2_DEFAULT, ISAL_DEF_LVL3_DEFAULT};
+// zconf.h: (1 << (windowBits + 2)) + (1 << (memLevel + 9)), with a few kilobytes for its state; newer ones take a
+// quarter more.
+constexpr std::uint64_t kZlibMemory = std::uint64_t{640} << 10U;
+
+int level_of(const Compression& compression) {
+  return compression.level != 0 ? compression.level : compression_levels(compression.codec).own;
+}
+
 class IsalGzip final : public Compressor {
  public:
-  explicit IsalGzip(int level) : level_(static_cast<std::uint32_t>(level)) {
-    constexpr std::array<std::size_t, 4> kMemory{ISAL_DEF_LVL0_DEFAULT, ISAL_DEF_LVL1_DEFAULT, ISAL_DEF_LVL2_DEFAULT,
-                                                 ISAL_DEF_LVL3_DEFAULT};
-    memory_.resize(kMemory.at(level_));
-  }
+  explicit IsalGzip(int level) : level_(static_cast<std::uint32_t>(level)), memory_(kIsalMemory.at(level_)) {}
   void compress(std::string_view plain, ByteBuffer& out) override {
     isal_deflate_init(&stream_);
     stream_.level = level_;
@@ -126,8 +133,19 @@ CompressionLevels compression_levels(Codec codec) noexcept {
   }
 }
 
+std::uint64_t compressor_memory(const Compression& compression, std::uint64_t block) noexcept {
+  const int level = level_of(compression);
+  if (compression.codec == Codec::zstd) {
+    // Its tables shrink with what it is given, and grow again for a larger one.
+    return sizeof(Zstd) + ZSTD_estimateCCtxSize_usingCParams(ZSTD_getCParams(level, block, 0));
+  }
+  if (compression.codec != Codec::gzip) return 0;
+  if (level >= kFastestOfZlib) return sizeof(ZlibGzip) + kZlibMemory;
+  return sizeof(IsalGzip) + kIsalMemory.at(static_cast<std::size_t>(level));
+}
+
 std::unique_ptr<Compressor> make_compressor(const Compression& compression) {
-  const int level = compression.level != 0 ? compression.level : compression_levels(compression.codec).own;
+  const int level = level_of(compression);
   if (compression.codec == Codec::zstd) return std::make_unique<Zstd>(level);
   MILLRACE_CHECK(compression.codec == Codec::gzip, "only gzip and zstd are written");
   if (level < kFastestOfZlib) return std::make_unique<IsalGzip>(level);

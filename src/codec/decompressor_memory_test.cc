@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Goal: a plan's memory holds what a decompressor takes, and not much more. Method: what the allocator has given out
-// while streams of the largest kind each are read, against decompressor_memory(). What a call gives back before it
-// returns is not seen.
+// Goal: a plan's memory holds what a decompressor or a compressor takes, and not much more. Method: what the allocator
+// has given out while streams of the largest kind each are read, against decompressor_memory(). What a call gives back
+// before it returns is not seen.
 #include <gtest/gtest.h>
 #include <zstd.h>
 
@@ -9,8 +9,11 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <tuple>
 
 #include "codec/stream_testing.h"
+#include "millrace/base/bytes.h"
+#include "millrace/codec/compressor.h"
 #include "millrace/codec/decompressor.h"
 
 #if defined(__has_feature)
@@ -110,6 +113,29 @@ TEST(DecompressorMemory, OfXzIsItsLimit) {
   DecompressorOptions options;
   EXPECT_EQ(decompressor_memory(Codec::xz, options), options.xz_memory_limit);
   EXPECT_LE(held(Codec::xz, options, data("lines.xz")), options.xz_memory_limit);
+}
+
+// And those that pack, whatever block they had before.
+TEST(CompressorMemory, HoldsWhatIsTaken) {
+  std::string block(std::size_t{3} << 19U, '\0');  // three of the usual half
+  std::uint64_t noise = 1;
+  for (char& c : block) c = static_cast<char>('a' + (noise = noise * 6364136223846793005U + 1) % 23);
+  ByteBuffer out;
+  std::ignore = out.grow(std::size_t{8} << 20U);
+  for (const Codec codec : {Codec::gzip, Codec::zstd}) {
+    for (int level = 1; level <= compression_levels(codec).most; ++level) {
+      const std::uint64_t before = allocated();
+      const auto compressor = make_compressor({codec, level});
+      for (const std::size_t size : {block.size() / 3, block.size(), std::size_t{100}}) {
+        out.clear();
+        compressor->compress(std::string_view(block).substr(0, size), out);
+      }
+      const std::uint64_t taken = allocated() - before;
+      const std::uint64_t told = compressor_memory({codec, level}, block.size());
+      EXPECT_LE(taken, told) << to_string(codec) << " " << level;
+      EXPECT_LE(told, 2 * taken + (std::uint64_t{64} << 10U)) << to_string(codec) << " " << level;
+    }
+  }
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "millrace/base/bounded.h"
 #include "millrace/base/figures.h"
+#include "millrace/sink/open_file.h"
 
 namespace millrace {
 namespace {
@@ -87,7 +88,9 @@ std::vector<MemoryPart> memory_bound(const PipelineOptions& options, const Decod
   const std::uint64_t record = encoded(decode, spec, longest_record);
   // A chunk is sealed behind the record with which it meets a limit.
   const std::uint64_t limit = policy.max_bytes != 0 ? policy.max_bytes : bounded_product(policy.max_records, record);
-  const std::uint64_t chunk = spec.format == EncodeFormat::discard ? 0 : bounded_sum(limit, record);
+  const std::uint64_t whole = spec.format == EncodeFormat::discard ? 0 : bounded_sum(limit, record);
+  // Of a larger one, what lies in memory: the rest is spilled, or it was sealed early.
+  const std::uint64_t chunk = policy.open_bytes == 0 ? whole : std::min(whole, bounded_sum(policy.open_bytes, record));
 
   std::vector<MemoryPart> parts;
   parts.push_back({"program", kProcess, "code, libraries, threads"});
@@ -99,6 +102,11 @@ std::vector<MemoryPart> memory_bound(const PipelineOptions& options, const Decod
     parts.push_back({"decoding", bounded_product(lanes, each),
                      fmt::format("{} x the {}, were a record of {} made of nothing else", of_these(lanes, "lane"), what,
                                  bytes_text(longest_record))});
+  }
+  if (policy.compression.codec != Codec::none) {
+    const std::uint64_t each = compressor_memory(policy.compression, bounded_sum(kPackedBlock, record));
+    parts.push_back({"compressors", bounded_product(lanes, each),
+                     fmt::format("one in each lane ({}, compression_level)", to_string(policy.compression.codec))});
   }
   if (chunk != 0) {
     const std::string of_a_chunk =

@@ -161,5 +161,26 @@ TEST(MemoryBound, INV7_OpenFilesShareABudget) {
   EXPECT_EQ(parts_of(sink, 4, kMi).at("open output"), 136 * kMi);
 }
 
+// A file of any size: what has no room is spilled, or sealed early.
+TEST(MemoryBound, INV7_OfALargeFileTheBudgetIsInMemory) {
+  ToldSink sink;
+  sink.policy.max_bytes = std::uint64_t{5} << 40U;
+  sink.policy.open_bytes = 256 * kMi;
+  sink.spec.format = EncodeFormat::raw;
+  sink.spec.delimiter = "";
+  const auto parts = parts_of(sink, 1, kMi);
+  EXPECT_EQ(parts.at("open output"), 257 * kMi);
+  EXPECT_EQ(parts.at("spare output"), 2 * 257 * kMi);
+  EXPECT_EQ(parts.at("sealed output"), 100 * kMi + 257 * kMi);
+}
+
+TEST(MemoryBound, INV7_EachLaneHasACompressor) {
+  ToldSink sink;
+  EXPECT_FALSE(parts_of(sink, 4, kMi).contains("compressors"));
+  sink.policy.compression = {Codec::zstd, 19};
+  EXPECT_EQ(parts_of(sink, 4, kMi).at("compressors"), 4 * parts_of(sink, 1, kMi).at("compressors"));
+  EXPECT_GT(parts_of(sink, 1, kMi).at("compressors"), kMi);
+}
+
 }  // namespace
 }  // namespace millrace

@@ -8,10 +8,6 @@ namespace millrace {
 namespace {
 
 constexpr std::int64_t kMicrosPerHour = 3'600'000'000;
-// A file is packed in blocks of so many encoded bytes: what they add to a file compressed in one go is below one part
-// in a hundred, and an open file holds no more than one of them unpacked.
-constexpr std::size_t kPackedBlock = std::size_t{512} << 10U;
-
 std::int64_t span_of(SealPolicy::Boundary boundary) noexcept {
   switch (boundary) {
     case SealPolicy::Boundary::none:

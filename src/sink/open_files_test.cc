@@ -157,10 +157,11 @@ TEST_F(OpenFilesTest, K16_AFullSpoolSealsAndIsUsedAgainWhenThereIsRoom) {
   fill();
   EXPECT_EQ(shelf.batches[0].reason, SealReason::pressure);
   EXPECT_LE((*spool)->used(), 40'000U);
-  // What follows its beginning to disk does not fit either, and no room comes before it is written.
+  // A spool that is full does not keep what it holds from being written.
   EXPECT_TRUE(body_of(shelf.batches[0]) == expected);
-  EXPECT_EQ((*spool)->used(), 0U);
+  EXPECT_TRUE(body_of(shelf.batches[0]) == expected) << "on each try";
   shelf.batches.clear();
+  EXPECT_EQ((*spool)->used(), 0U);
   expected.clear();
   fill();
   EXPECT_TRUE(body_of(shelf.batches[0]) == expected);
@@ -214,6 +215,28 @@ TEST(Spool, AFolderThatCannotBeWrittenIsRefusedAtOnce) {
   ASSERT_FALSE(spool);
   EXPECT_EQ(spool.error().code(), ErrorCode::config);
   EXPECT_NE(spool.error().message().find("'/nowhere/at/all'"), std::string::npos);
+}
+
+// The end lies in memory behind what is mapped, wherever pages begin.
+TEST(Spool, AFileIsReadAsOneWithItsEnd) {
+  const ScratchFolder folder;
+  const auto spool = Spool::open(folder.path(), 0);
+  ASSERT_TRUE(spool);
+  for (const std::size_t on_disk : {0U, 1U, 4095U, 4096U, 4097U, 100'000U}) {
+    for (const std::size_t behind : {0U, 1U, 5000U}) {
+      const auto file = (*spool)->create();
+      ASSERT_TRUE(file);
+      const std::string beginning(on_disk, 'a');
+      const std::string end(behind, 'z');
+      ASSERT_TRUE((*file)->append(beginning));
+      const auto all = (*file)->map(end);
+      ASSERT_TRUE(all) << all.error().message();
+      EXPECT_TRUE(*all == beginning + end) << on_disk << " and " << behind;
+      EXPECT_EQ((*file)->size(), on_disk + behind);
+      EXPECT_EQ((*file)->map("")->data(), all->data()) << "once and for all";
+    }
+  }
+  EXPECT_EQ((*spool)->used(), 0U);
 }
 
 TEST(OpenBudget, INV7_OnlyWhoHoldsMoreThanItsShareYields) {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millrace/sink/sealed_batch.h"
 
-#include <utility>
-
 namespace millrace {
 
 std::string_view to_string(SealReason reason) noexcept {
@@ -29,18 +27,9 @@ std::string_view to_string(SealReason reason) noexcept {
 
 Result<std::string_view> SealedBatch::body() {
   if (!spilled) return chunk.bytes.view();
-  if (!chunk.bytes.empty() && !spilled->append(chunk.bytes.view())) {
-    // No room behind the beginning, and none comes free before this is written: so the beginning comes back.
-    MILLRACE_ASSIGN(const std::string_view beginning, spilled->map());
-    ByteBuffer whole;
-    whole.append(beginning);
-    whole.append(chunk.bytes.view());
-    chunk.bytes = std::move(whole);
-    spilled.reset();
-    return chunk.bytes.view();
-  }
+  MILLRACE_ASSIGN(const std::string_view all, spilled->map(chunk.bytes.view()));
   chunk.bytes = ByteBuffer();
-  return spilled->map();
+  return all;
 }
 
 }  // namespace millrace

@@ -52,7 +52,7 @@ Result<void> Spool::take(std::uint64_t bytes) {
 }
 
 SpillFile::~SpillFile() {
-  if (mapped_ != nullptr) ::munmap(mapped_, size_);
+  if (mapped_ != nullptr) ::munmap(mapped_, size());
   ::close(descriptor_);
   spool_->give_back(size_);
 }
@@ -75,15 +75,36 @@ Result<void> SpillFile::append(std::string_view bytes) {
   return {};
 }
 
-Result<std::string_view> SpillFile::map() {
-  if (size_ == 0) return std::string_view();
-  if (mapped_ == nullptr) {
-    void* mapped = ::mmap(nullptr, size_, PROT_READ, MAP_SHARED, descriptor_, 0);
-    if (mapped == MAP_FAILED) return fail(failed("cannot map a file", spool_->folder_, errno));
-    ::madvise(mapped, size_, MADV_SEQUENTIAL);
-    mapped_ = mapped;
+Result<std::string_view> SpillFile::map(std::string_view end) {
+  const auto all = [this] { return std::string_view(static_cast<const char*>(mapped_), size()); };
+  if (mapped_ != nullptr || size_ + end.size() == 0) return all();
+  const std::size_t total = size_ + end.size();
+  const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  const std::size_t whole = size_ / page * page;
+  void* region = ::mmap(nullptr, total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (region == MAP_FAILED) return fail(failed("cannot map a file", spool_->folder_, errno));
+  char* const at = static_cast<char*>(region);
+  const auto put_file_there = [&]() -> int {
+    if (whole > 0 && ::mmap(region, whole, PROT_READ, MAP_SHARED | MAP_FIXED, descriptor_, 0) == MAP_FAILED)
+      return errno;
+    // The page that it shares with the end.
+    for (std::size_t done = whole; done < size_;) {
+      const ssize_t got = ::pread(descriptor_, at + done, size_ - done, static_cast<off_t>(done));
+      if (got < 0 && errno == EINTR) continue;
+      if (got <= 0) return got < 0 ? errno : EIO;
+      done += static_cast<std::size_t>(got);
+    }
+    return 0;
+  };
+  if (const int number = put_file_there(); number != 0) {
+    ::munmap(region, total);
+    return fail(failed("cannot read a file back", spool_->folder_, number));
   }
-  return std::string_view(static_cast<const char*>(mapped_), size_);
+  if (!end.empty()) std::memcpy(at + size_, end.data(), end.size());
+  if (whole > 0) ::madvise(region, whole, MADV_SEQUENTIAL);
+  mapped_ = region;
+  end_ = end.size();
+  return all();
 }
 
 }  // namespace millrace

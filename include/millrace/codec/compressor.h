@@ -4,6 +4,7 @@
 // while it grows. One thread; keeps its memory from block to block.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string_view>
 
@@ -32,6 +33,8 @@ class Compressor {
   /// Appends the member or frame of `plain`. The same bytes come out for the same bytes in, with the same library.
   virtual void compress(std::string_view plain, ByteBuffer& out) = 0;
 };
+/// Bytes that one takes at most for blocks of `block` bytes, beside these and what comes out. 0 for none.
+[[nodiscard]] std::uint64_t compressor_memory(const Compression& compression, std::uint64_t block) noexcept;
 /// `compression.codec` is gzip or zstd, its level 0 or within compression_levels().
 [[nodiscard]] std::unique_ptr<Compressor> make_compressor(const Compression& compression);
 

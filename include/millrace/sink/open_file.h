@@ -15,6 +15,10 @@
 
 namespace millrace {
 
+/// A file is packed in blocks of so many encoded bytes and the rest of a record: what they add to a file compressed in
+/// one go is below one part in a hundred, and an open file holds no more than one of them unpacked.
+inline constexpr std::size_t kPackedBlock = std::size_t{512} << 10U;
+
 struct OpenFile {
   /// Of a file whose first record has no time: it takes records of any.
   static constexpr std::int64_t kAnyTime = std::numeric_limits<std::int64_t>::min();

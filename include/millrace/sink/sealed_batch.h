@@ -33,8 +33,8 @@ struct SealedBatch {
   SteadyTime sealed;  ///< when
 
   [[nodiscard]] std::uint64_t size() const noexcept { return (spilled ? spilled->size() : 0) + chunk.bytes.size(); }
-  /// All bytes, wherever they lie; valid as long as the batch is unchanged. What was not spilled follows its beginning
-  /// to disk or, where there is no room, takes it back into memory. Fails (io, retryable) when it cannot be read back.
+  /// All bytes as one, wherever they lie; valid as long as the batch is unchanged. Fails (io, retryable) when what was
+  /// spilled cannot be read back.
   [[nodiscard]] Result<std::string_view> body();
 };
 

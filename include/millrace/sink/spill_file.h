@@ -45,14 +45,17 @@ class SpillFile {
 
   /// All of it or, with an error (out_of_space, io), nothing. Not after map().
   [[nodiscard]] Result<void> append(std::string_view bytes);
-  [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
-  /// All bytes; valid as long as this is. Mapped, so that they need no memory of their own.
-  [[nodiscard]] Result<std::string_view> map();
+  /// With the end, once it is mapped.
+  [[nodiscard]] std::uint64_t size() const noexcept { return size_ + end_; }
+  /// All bytes with `end` behind them, as one; valid as long as this is. What is on disk is mapped and needs no memory
+  /// of its own; `end` is copied, by the first call, which alone counts. Fails (io, retryable).
+  [[nodiscard]] Result<std::string_view> map(std::string_view end);
 
  private:
   const std::shared_ptr<Spool> spool_;
   const int descriptor_;
-  std::uint64_t size_ = 0;
+  std::uint64_t size_ = 0;  ///< on disk
+  std::uint64_t end_ = 0;   ///< behind it, in what is mapped
   void* mapped_ = nullptr;
 };
 

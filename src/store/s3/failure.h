@@ -27,8 +27,8 @@ struct S3Failure {
 /// `body`: the first bytes of it. `now`: our clock, for a Retry-After that is a date.
 [[nodiscard]] S3Failure read_failure(const HttpHead& head, std::string_view body, UnixMicros now);
 
-/// bad_response when a success is not S3's: a page of some gateway in between is no answer of a store, whatever its
-/// status.
+/// bad_response when a success is not S3's: a page of some gateway in between is no answer of a store. A 204 has no
+/// page, and stores that answer with it do not all name the request: it is taken as it is.
 [[nodiscard]] Result<void> check_origin(const HttpHead& head, std::string_view doing);
 
 /// What may be tried once more, with something changed, before the error is given out.

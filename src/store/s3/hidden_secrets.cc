@@ -9,13 +9,13 @@ namespace {
 
 constexpr std::string_view kHidden = "***";
 
-void hide_one(std::string& text, std::string_view secret) {
+}  // namespace
+
+void hide(std::string& text, std::string_view secret) {
   if (secret.empty()) return;
   for (auto at = text.find(secret); at != text.npos; at = text.find(secret, at + kHidden.size()))
     text.replace(at, secret.size(), kHidden);
 }
-
-}  // namespace
 
 void HiddenSecrets::use(std::shared_ptr<const Credentials> credentials) {
   const MutexLock lock(mutex_);
@@ -25,12 +25,12 @@ void HiddenSecrets::use(std::shared_ptr<const Credentials> credentials) {
 }
 
 void HiddenSecrets::hide(std::string& text) const {
-  for (const std::string& secret : fixed_) hide_one(text, secret);
+  for (const std::string& secret : fixed_) s3::hide(text, secret);
   const MutexLock lock(mutex_);
   for (const auto& used : used_) {
     if (!used) continue;
     for (const auto* secret : {&used->secret_access_key, &used->session_token, &used->access_key_id})
-      hide_one(text, *secret);
+      s3::hide(text, *secret);
   }
 }
 

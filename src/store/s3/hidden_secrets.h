@@ -6,12 +6,16 @@
 #include <array>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "millrace/base/sync.h"
 #include "store/s3/credentials.h"
 
 namespace millrace::s3 {
+
+/// Replaces every `secret` in `text` by "***"; an empty one hides nothing.
+void hide(std::string& text, std::string_view secret);
 
 class HiddenSecrets {
  public:

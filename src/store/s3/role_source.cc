@@ -11,22 +11,17 @@
 #include <vector>
 
 #include "millrace/base/printable.h"
+#include "store/s3/hidden_secrets.h"
 #include "store/s3/signer.h"
 
 namespace millrace::s3 {
 
 namespace {
 
-constexpr std::string_view kHidden = "***";
-
-// A refusal may quote what it was sent.
+// A refusal may quote what it was sent. Its context is left out, which may quote it too.
 Error without(Error error, const std::vector<std::string>& secrets) {
   std::string text = error.message();
-  for (const std::string& secret : secrets) {
-    if (secret.empty()) continue;
-    for (auto at = text.find(secret); at != text.npos; at = text.find(secret, at + kHidden.size()))
-      text.replace(at, secret.size(), kHidden);
-  }
+  for (const std::string& secret : secrets) hide(text, secret);
   return {error.error_class(), error.code(), std::move(text)};
 }
 
