@@ -54,6 +54,7 @@ class ObjectSink final : public Sink {
     upload->base = options_.base;
     upload->keys = options_.keys;
     upload->if_exists = options_.if_exists;
+    upload->time_source = options_.time_source;
     upload->as = options_.as;
     upload->pipeline = context.pipeline;
     upload->log = context.log;

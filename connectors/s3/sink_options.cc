@@ -186,6 +186,11 @@ void check_limits(const Options& o, Complaints& complaints) {
   if (o.rotate_on == RotateOn::none && complaints.given("max_open_files")) {
     complaints.about("max_open_files", "has no effect without rotate_on; remove it");
   }
+  if (o.rotate_on != RotateOn::none && o.time_source == TimeSource::ingest) {
+    complaints.about(
+        "rotate_on",
+        "keeps files apart by the records' own times, which time_source ingest does not look at; remove one");
+  }
   if (o.spool_dir.empty() && complaints.given("spool_limit")) {
     complaints.about("spool_limit", "has no effect without spool_dir; remove it");
   }
@@ -268,6 +273,7 @@ Result<CheckedOptions> check(const S3SinkOptions& o, const ConfigSection& at) {
                          .probe_key = std::move(probe_key),
                          .probe = o.probe,
                          .if_exists = o.if_exists,
+                         .time_source = o.time_source,
                          .as = std::move(as),
                          .cleanup_uploads = o.cleanup_uploads,
                          .seal = seal_policy(o, per_object),

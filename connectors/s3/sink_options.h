@@ -23,6 +23,7 @@ struct CheckedOptions {
   std::string probe_key;
   bool probe = true;
   IfExists if_exists = IfExists::verify;
+  TimeSource time_source = TimeSource::message;
   StoredAs as;
   bool cleanup_uploads = false;
   SealPolicy seal;

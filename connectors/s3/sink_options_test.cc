@@ -146,12 +146,20 @@ TEST(S3SinkOptions, NothingIsIgnored) {
 
 // Keys of later versions are told apart from typos, and never pass.
 TEST(S3SinkOptions, LaterKeysAreRefusedByName) {
-  for (const char* key : {"exactly_once", "delivery", "compat", "time_source", "upload_deadline"}) {
+  for (const char* key : {"exactly_once", "delivery", "compat", "upload_deadline"}) {
     EXPECT_THAT(refused(with(std::string(key) + ": x\n")),
                 HasSubstr(std::string("p.yaml:4:5: sink.s3.") + key + ": is not available yet"))
         << key;
   }
   EXPECT_THAT(refused(with("comprssion: gzip\n")), HasSubstr("unknown key"));
+}
+
+TEST(S3SinkOptions, TimeSource) {
+  EXPECT_EQ(accepted(kPlace).time_source, TimeSource::message);
+  EXPECT_EQ(accepted(with("time_source: Ingest\n")).time_source, TimeSource::ingest);
+  EXPECT_THAT(refused(with("time_source: wallclock\n")), HasSubstr("message|ingest"));
+  EXPECT_THAT(refused(with("time_source: ingest\nrotate_on: hour\n")),
+              HasSubstr("sink.s3.rotate_on: keeps files apart"));
 }
 
 TEST(S3SinkOptions, CredentialsComeTogetherAndStaySecret) {

@@ -56,6 +56,11 @@ struct EnumNames<NameEncoding> {
       {{"replace", NameEncoding::replace}, {"percent", NameEncoding::percent}}};
 };
 template <>
+struct EnumNames<TimeSource> {
+  static constexpr std::array<std::pair<std::string_view, TimeSource>, 2> names{
+      {{"message", TimeSource::message}, {"ingest", TimeSource::ingest}}};
+};
+template <>
 struct EnumNames<OnWriteFailure> {
   static constexpr std::array<std::pair<std::string_view, OnWriteFailure>, 3> names{
       {{"stall", OnWriteFailure::stall}, {"fail", OnWriteFailure::fail}, {"drop", OnWriteFailure::drop}}};
@@ -78,9 +83,13 @@ void add_place(Schema<Options>& s) {
   s.optional("path_template", &Options::path_template,
              "The keys' middle part. Variables: {stream} {topic} {partition} {date} {hour} {timestamp} {year} {month} "
              "{day} {minute} {start_offset} {end_offset} {object} {object.dir} {object.name} {object.stem}. Times are "
-             "those of a file's first record, in UTC (see rotate_on); without one, of its arrival. With an {object} "
-             "variable no file "
-             "holds records of two objects. {topic} or {object} is required.");
+             "those of a file's first record, in UTC (see time_source). With an {object} variable no file holds "
+             "records of two objects. {topic} or {object} is required.");
+  s.optional(
+      "time_source", &Options::time_source,
+      "Where the time variables come from. message: the time that comes with the file's first record: its own in "
+      "a stream; of a backfill the last-modified of its object; where a record has none, its arrival. ingest: "
+      "the arrival of the file's first record, whatever it says of itself, so that a replay may get other keys.");
   s.optional("extension", &Options::extension, "Ends the keys, without a dot.",
              {.example = "ndjson", .default_text = "jsonl, json or bin, by output_format"});
   s.optional("name_encoding", &Options::name_encoding,
@@ -218,8 +227,7 @@ void add_store(Schema<Options>& s) {
 
 /// What the requirements know and this version does not: never taken for a typo, never ignored.
 void reserve_later_keys(Schema<Options>& s) {
-  for (const char* key :
-       {"time_source", "delivery", "exactly_once", "compat", "timeout", "upload_deadline", "deadline"}) {
+  for (const char* key : {"delivery", "exactly_once", "compat", "timeout", "upload_deadline", "deadline"}) {
     s.reserve(key, "is not available yet in this version; remove it");
   }
 }

@@ -27,6 +27,7 @@ struct Upload {
   StoreUrl base;
   KeyTemplate keys;
   IfExists if_exists = IfExists::verify;
+  TimeSource time_source = TimeSource::message;
   StoredAs as;
   std::string pipeline;
   Logger log;

@@ -24,7 +24,8 @@ Error needs_get(Error error) {
 Result<Receipt> ObjectWriter::write(SealedBatch& batch) {
   const EncodedChunk& chunk = batch.chunk;
   // A record without a time of its own counts from its arrival, which is the same over all tries.
-  const UnixMicros time = chunk.first_timestamp != kNoTimestamp ? chunk.first_timestamp : chunk.opened_unix;
+  const bool has_time = chunk.first_timestamp != kNoTimestamp && upload_->time_source == TimeSource::message;
+  const UnixMicros time = has_time ? chunk.first_timestamp : chunk.opened_unix;
   MILLRACE_ASSIGN(const std::string key, upload_->keys.render({chunk.origin.get(), upload_->pipeline, chunk.partition,
                                                                chunk.first_offset, chunk.last_offset, time}));
   MILLRACE_ASSIGN(const std::string_view body, batch.body());

@@ -254,6 +254,19 @@ TEST_F(S3WriterTest, RecordsWithoutATimeCountFromTheirArrival) {
   EXPECT_EQ(ObjectWriter(upload(IfExists::verify)).write(sealed)->location, std::string("s3://b/") + kKey);
 }
 
+// `date -u -d 2024-12-30T23:30:00Z +%s`, and the same of 2027-01-01T00:30:00Z: the message's time and the clock's.
+TEST_F(S3WriterTest, L01_TimeSourceSaysWhoseTimeAKeyTells) {
+  const auto location = [this](TimeSource source) {
+    SealedBatch sealed = batch("x", 0, 0, 999, 0, 1'735'601'400'000'000);
+    sealed.chunk.opened_unix = 1'798'763'400'000'000;
+    const auto made = upload(IfExists::verify);
+    made->time_source = source;
+    return ObjectWriter(made).write(sealed)->location;
+  };
+  EXPECT_THAT(location(TimeSource::message), HasSubstr("/2024-12-30/23/"));
+  EXPECT_THAT(location(TimeSource::ingest), HasSubstr("/2027-01-01/00/"));
+}
+
 TEST_F(S3WriterTest, A13_TooLongAKeySendsNothing) {
   auto origin = std::make_shared<Origin>();
   origin->stream = std::string(1000, 's');

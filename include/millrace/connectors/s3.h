@@ -89,12 +89,14 @@ enum class Sse { none, s3, kms };  ///< who encrypts the objects where they lie
 enum class OutputFormat { json_lines, json_array, raw };
 enum class IfExists { verify, overwrite, fail };
 enum class NameEncoding { replace, percent };
+enum class TimeSource { message, ingest };  ///< of what the time variables of a key tell
 
 struct S3SinkOptions {
   std::string url;  ///< or bucket and prefix
   std::string bucket;
   std::string prefix;
   std::string path_template = "{stream}/{topic}/{date}/{hour}";
+  TimeSource time_source = TimeSource::message;
   FileRotation file_rotation = FileRotation::size;
   ByteSize max_file_size{8U << 20U};
   std::uint64_t max_messages_per_file = 0;  ///< required with `messages`
