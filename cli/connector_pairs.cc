@@ -6,16 +6,40 @@
 #include "millrace/connectors/s3.h"
 
 namespace millrace::cli {
+namespace {
+
+Result<void> told_of(const ConfigSection& at, Result<void> checked) {
+  if (checked) return checked;
+  return fail(Error::config(fmt::format("{}: {}: {}", at.key_where(), at.path(), checked.error().message())));
+}
+
+Result<void> check_feeding(const PipelineConfig& config, const SinkKind* kind, const ConfigSection& section) {
+  if (kind == nullptr || config.source->name != "s3" || kind->name != "s3") return {};
+  MILLRACE_ASSIGN(const S3SourceOptions source, S3Source::schema().parse(config.source_section));
+  MILLRACE_ASSIGN(const S3SinkOptions sink, S3Sink::schema().parse(section));
+  return told_of(section, S3Sink::check_not_feeding(source, sink));
+}
+
+Result<void> check_apart(const PipelineConfig& config) {
+  if (config.dead_letter == nullptr || config.dead_letter->name != config.sink->name) return {};
+  const ConfigSection& at = config.dead_letter_section;
+  if (config.sink->name == "stdout") {
+    return told_of(at, fail(Error::config("records and dead letters would both go to standard output, where nobody "
+                                          "could tell them apart; give one of them another place")));
+  }
+  if (config.sink->name != "s3") return {};
+  MILLRACE_ASSIGN(const S3SinkOptions sink, S3Sink::schema().parse(config.sink_section));
+  MILLRACE_ASSIGN(const S3SinkOptions letters, S3Sink::schema().parse(at));
+  return told_of(at, S3Sink::check_apart(sink, letters));
+}
+
+}  // namespace
 
 Result<PipelineConfig> read_pipeline(const Config& config, const Registry& registry) {
   MILLRACE_ASSIGN(PipelineConfig read, PipelineConfig::read(config, registry));
-  if (read.source->name != "s3" || read.sink->name != "s3") return read;
-  MILLRACE_ASSIGN(const S3SourceOptions source, S3Source::schema().parse(read.source_section));
-  MILLRACE_ASSIGN(const S3SinkOptions sink, S3Sink::schema().parse(read.sink_section));
-  if (auto apart = S3Sink::check_not_feeding(source, sink); !apart) {
-    const ConfigSection& at = read.sink_section;
-    return fail(Error::config(fmt::format("{}: {}: {}", at.key_where(), at.path(), apart.error().message())));
-  }
+  MILLRACE_TRY(check_feeding(read, read.sink, read.sink_section));
+  MILLRACE_TRY(check_feeding(read, read.dead_letter, read.dead_letter_section));
+  MILLRACE_TRY(check_apart(read));
   return read;
 }
 

@@ -36,10 +36,11 @@ ComponentDescription store_options() {
 /// For people the file's page names the connectors; each has a page of its own.
 ComponentDescription without_connectors(ComponentDescription file) {
   for (OptionDescription& option : file.options) {
-    if (option.name != "source" && option.name != "sink") continue;
+    if (option.name != "source" && option.name != "sink" && option.name != "dead_letter") continue;
     for (OptionDescription& connector : option.nested) {
       connector.nested.clear();
-      connector.meaning += fmt::format(" Keys: millrace describe {}-{}.", connector.name, option.name);
+      connector.meaning +=
+          fmt::format(" Keys: millrace describe {}-{}.", connector.name, option.name == "source" ? "source" : "sink");
     }
   }
   return file;

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "admin/listen_address.h"
+#include "cli/dead_letter_config.h"
 #include "millrace/base/printable.h"
 #include "millrace/config/describe.h"
 #include "millrace/store/store_options.h"
@@ -202,10 +203,10 @@ const Schema<ReceiptRequest>& receipt_schema() {
   return schema;
 }
 
-constexpr std::array<std::string_view, 8> kSections{"pipeline", "checkpoint", "source", "decode",
-                                                    "sink",     "metrics",    "log",    "receipt"};
+constexpr std::array<std::string_view, 9> kSections{"pipeline",    "checkpoint", "source", "decode", "sink",
+                                                    "dead_letter", "metrics",    "log",    "receipt"};
 /// Sections of the design that this version does not have yet. Ignoring one would move records past it.
-constexpr std::array<std::string_view, 3> kLater{"transforms", "sinks", "dead_letter"};
+constexpr std::array<std::string_view, 2> kLater{"transforms", "sinks"};
 
 void check_sections(const ConfigSection& root, ConfigProblems& problems) {
   const std::vector<std::string> known(kSections.begin(), kSections.end());
@@ -361,6 +362,10 @@ Result<PipelineConfig> PipelineConfig::read(const Config& config, const Registry
   out.decode =
       read_decode(root.child("decode"), says_format ? out.source->payload_format(out.source_section) : "", problems);
   out.sink = read_connector(root.child("sink"), registry.sinks(), out.sink_section, problems);
+  if (const ConfigSection at = root.child("dead_letter"); at.exists()) {
+    out.dead_letter = read_connector(at, registry.sinks(), out.dead_letter_section, problems);
+    if (out.dead_letter != nullptr) check_dead_letter(at, out, problems);
+  }
   if (const ConfigSection listen = root.section("metrics.listen"); listen.kind() == ConfigSection::Kind::null) {
     problems.add(listen.key_where(), "metrics.listen: expects an address such as 127.0.0.1:9464, or none");
   } else {
@@ -394,6 +399,12 @@ ComponentDescription describe_pipeline_file(const Registry& registry) {
                    section_of(text_schema().description()), section_of(raw_schema().description())};
   file.options.push_back(std::move(decode));
   file.options.push_back(connectors_of("sink", "Where records go.", registry.sinks()));
+  file.options.push_back(connectors_of(
+      "dead_letter",
+      "Where records that are skipped (on_error: skip) are kept, with where they came from and why they were skipped, "
+      "before the position moves past them. Not below the sink's prefix, nor the source's.",
+      registry.sinks()));
+  file.options.back().required = false;
   file.options.push_back(section_of(metrics_schema().description()));
   file.options.push_back(section_of(log_schema().description()));
   file.options.push_back(section_of(receipt_schema().description()));

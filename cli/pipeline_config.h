@@ -37,6 +37,8 @@ struct PipelineConfig {
   ReceiptRequest receipt;
   const SinkKind* sink = nullptr;
   ConfigSection sink_section;
+  const SinkKind* dead_letter = nullptr;  ///< null: records that are skipped are kept nowhere
+  ConfigSection dead_letter_section;
 
   /// Every problem of the file in one config error. `registry` outlives the result.
   [[nodiscard]] static Result<PipelineConfig> read(const Config& config, const Registry& registry);

@@ -158,12 +158,36 @@ TEST(PipelineConfigRefuses, ADecoderThatCannotReadWhatTheSourceGives) {
 }
 
 TEST(PipelineConfigRefuses, SectionsOfLaterVersionsByName) {
-  for (const char* section : {"transforms", "sinks", "dead_letter"}) {
+  for (const char* section : {"transforms", "sinks"}) {
     EXPECT_EQ(refused_too(std::string(section) + ": {}\n"),
               fmt::format("p.yaml:3:1: {}: this version of millrace does not have it yet; {}", section,
                           std::string(section) == "sinks" ? "write one `sink:`" : "remove the section"));
   }
   EXPECT_NE(refused_too("metrics: {per_partition_detail: true}\n").find("does not have it yet"), std::string::npos);
+}
+
+TEST(PipelineConfig, ADeadLetterPlaceIsAnySink) {
+  const PipelineConfig config = accepted("decode: {json: {on_error: skip}}\ndead_letter: {sea: {}}\n");
+  ASSERT_NE(config.dead_letter, nullptr);
+  EXPECT_EQ(config.dead_letter->name, "sea");
+  EXPECT_EQ(config.dead_letter_section.path(), "dead_letter.sea");
+  EXPECT_EQ(accepted("").dead_letter, nullptr);
+  EXPECT_TRUE(is_secret_path(registry(), "dead_letter.sea.password"));
+}
+
+TEST(PipelineConfigRefuses, ADeadLetterPlaceThatNothingWouldReach) {
+  EXPECT_EQ(refused_too("dead_letter: {sea: {}}\n"),
+            "p.yaml:3:1: dead_letter: has no effect: payloads pass unread, so none of them is ever bad; read them with "
+            "decode, or remove the section");
+  EXPECT_EQ(refused_too("decode: {json: {}}\ndead_letter: {sea: {}}\n"),
+            "p.yaml:4:1: dead_letter: has no effect: a bad record ends the run; set decode.json.on_error: skip, or "
+            "remove the section");
+  EXPECT_EQ(refused_too("decode: {text: {on_error: skip}}\ndead_letter: {}\n"),
+            "p.yaml:4:14: dead_letter: holds exactly one of sea");
+  EXPECT_EQ(refused_too("decode: {text: {on_error: skip}}\ndead_letter: {see: {}}\n"),
+            "p.yaml:4:15: dead_letter.see: unknown; did you mean 'sea'?");
+  EXPECT_EQ(refused_too("decode: {text: {on_error: skip}}\ndead_letter: {sea: {passwrd: x}}\n"),
+            "p.yaml:4:21: dead_letter.sea.passwrd: unknown key; did you mean 'password'?");
 }
 
 TEST(PipelineConfigRefuses, UnknownSectionsAndConnectors) {

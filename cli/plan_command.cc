@@ -28,6 +28,9 @@ int plan(const PlanArguments& arguments, const Registry& registry) {
   // Made and not opened: it says how it would be written to.
   const auto sink = config->sink->make(config->sink_section, context);
   if (!sink) return report(sink.error());
+  Result<std::unique_ptr<Sink>> letters = nullptr;
+  if (config->dead_letter != nullptr) letters = config->dead_letter->make(config->dead_letter_section, context);
+  if (!letters) return report(letters.error());
   PlanRequest request;
   request.sniff = arguments.sniff;
   request.json = arguments.json;
@@ -38,8 +41,16 @@ int plan(const PlanArguments& arguments, const Registry& registry) {
     if (!rights) return report(rights.error());
     request.sink_rights = *std::move(rights);
   }
+  if (config->dead_letter != nullptr && config->dead_letter->rights) {
+    auto rights = config->dead_letter->rights(config->dead_letter_section);
+    if (!rights) return report(rights.error());
+    for (NeededRight& right : *rights) {
+      right.why += " (dead letters)";
+      request.sink_rights.push_back(std::move(right));
+    }
+  }
   request.memory_behind_source = [&](std::uint64_t lanes, std::uint64_t longest_record) {
-    return memory_bound(config->pipeline, config->decode, **sink, lanes, longest_record);
+    return memory_bound(config->pipeline, config->decode, **sink, letters->get(), lanes, longest_record);
   };
   const auto verdict = config->source->plan(config->source_section, context, request);
   if (!verdict) return report(verdict.error());

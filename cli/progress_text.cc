@@ -15,7 +15,8 @@ constexpr Duration kWindow = std::chrono::seconds(5);
 
 /// Records that came in and of which nothing is told yet.
 std::uint64_t records_left(const PipelineSnapshot& snapshot) {
-  const std::uint64_t settled = snapshot.records_out + snapshot.records_filtered + snapshot.records_skipped;
+  const std::uint64_t settled =
+      snapshot.records_out + snapshot.records_filtered + snapshot.records_skipped + snapshot.records_dead_lettered;
   return snapshot.records_in - std::min(settled, snapshot.records_in);
 }
 
@@ -55,6 +56,9 @@ std::string records_text(const PipelineSnapshot& snapshot) {
       fmt::format("{} records in, {} out", count_text(snapshot.records_in), count_text(snapshot.records_out));
   if (snapshot.records_filtered > 0) text += fmt::format(", {} filtered", count_text(snapshot.records_filtered));
   if (snapshot.records_skipped > 0) text += fmt::format(", {} skipped", count_text(snapshot.records_skipped));
+  if (snapshot.records_dead_lettered > 0) {
+    text += fmt::format(", {} dead-lettered", count_text(snapshot.records_dead_lettered));
+  }
   return text;
 }
 
@@ -147,6 +151,7 @@ std::string progress_json(const PipelineSnapshot& snapshot, const ProgressRates&
       {"records_out", snapshot.records_out},
       {"records_filtered", snapshot.records_filtered},
       {"records_skipped", snapshot.records_skipped},
+      {"records_dead_lettered", snapshot.records_dead_lettered},
       {"records_left", records_left(snapshot)},
       {"payload_bytes", snapshot.payload_bytes},
       {"bytes_written", snapshot.bytes_written},

@@ -92,6 +92,9 @@ RunReport run_pipeline(const RunArguments& arguments, const PipelineConfig& conf
 
   auto sink = config.sink->make(config.sink_section, build);
   if (!sink) return failed(sink.error());
+  Result<std::unique_ptr<Sink>> letters = nullptr;
+  if (config.dead_letter != nullptr) letters = config.dead_letter->make(config.dead_letter_section, build);
+  if (!letters) return failed(letters.error());
   auto source = config.source->make(config.source_section, build);
   if (!source) return failed(source.error());
 
@@ -101,6 +104,7 @@ RunReport run_pipeline(const RunArguments& arguments, const PipelineConfig& conf
   pipeline.metrics(metrics).log(logger);
   pipeline.chain_factory(make_config_chain(config.decode, (*sink)->encode_spec()));
   pipeline.sink(std::move(sink));
+  if (*letters) pipeline.dead_letter(std::move(letters));
 
   std::unique_ptr<AdminServer> admin;
   if (config.metrics.listen != "none") {
@@ -157,8 +161,9 @@ int run(const RunArguments& arguments, const Registry& registry) {
   if (result.error && config->source->past_faults)
     summary.past_faults = config->source->past_faults(config->source_section, result.error->code());
   summary.exit_code = result.exit_code();
-  summary.counts_as_failed = arguments.fail_on_skipped && summary.exit_code == kExitCompleted &&
-                             (!result.records_skipped.empty() || result.objects_skipped > 0);
+  summary.counts_as_failed =
+      arguments.fail_on_skipped && summary.exit_code == kExitCompleted &&
+      (!result.records_skipped.empty() || !result.records_dead_lettered.empty() || result.objects_skipped > 0);
   if (summary.counts_as_failed) summary.exit_code = kExitWithErrors;
   terminal.write(arguments.progress == ProgressMode::json ? summary_json(result, summary)
                                                           : summary_text(result, summary));

@@ -8,31 +8,45 @@
 #include <numeric>
 
 #include "cli/terminal.h"
+#include "millrace/ack/ledger.h"
 #include "millrace/base/figures.h"
 
 namespace millrace::cli {
 namespace {
 
-std::uint64_t skipped(const RunReport& report) {
-  return std::accumulate(report.records_skipped.begin(), report.records_skipped.end(), std::uint64_t{0},
+using ByReason = std::map<std::string, std::uint64_t>;
+
+std::uint64_t total(const ByReason& counts) {
+  return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0},
                          [](std::uint64_t sum, const auto& reason) { return sum + reason.second; });
 }
 
-std::string records_line(const RunReport& report) {
-  std::string line = fmt::format("{} in, {} out", count_text(report.records_in), count_text(report.records_out));
-  if (report.records_filtered > 0) line += fmt::format(", {} filtered", count_text(report.records_filtered));
-  line += fmt::format(", {} skipped", count_text(skipped(report)));
+/// "3 skipped (malformed 2, truncated 1)".
+std::string counted(const ByReason& counts, std::string_view fate) {
+  const std::string line = fmt::format("{} {}", count_text(total(counts)), fate);
   std::string reasons;
-  for (const auto& [reason, count] : report.records_skipped) {
+  for (const auto& [reason, count] : counts) {
     reasons += fmt::format("{}{} {}", reasons.empty() ? "" : ", ", reason, count_text(count));
   }
   return reasons.empty() ? line : fmt::format("{} ({})", line, reasons);
 }
 
+std::string records_line(const RunReport& report) {
+  std::string line = fmt::format("{} in, {} out", count_text(report.records_in), count_text(report.records_out));
+  if (report.records_filtered > 0) line += fmt::format(", {} filtered", count_text(report.records_filtered));
+  line += ", " + counted(report.records_skipped, "skipped");
+  if (report.records_dead_lettered.empty()) return line;
+  line += ", " + counted(report.records_dead_lettered, "dead-lettered");
+  const std::uint64_t handed = total(report.records_dead_lettered);
+  if (report.dead_letters_written >= handed) return line;
+  return line + fmt::format(", of which {} are written", count_text(report.dead_letters_written));
+}
+
 /// What failed while it was written stands in no object that was read.
 bool is_of_sink(const Error& error) {
   return std::ranges::any_of(error.context(), [](const auto& entry) {
-    return entry.first == "component" && (entry.second == "sink" || entry.second.starts_with("sink "));
+    return entry.first == "component" &&
+           (entry.second == "sink" || entry.second == kDeadLetterSink || entry.second.starts_with("sink "));
   });
 }
 
@@ -92,9 +106,9 @@ std::string summary_text(const RunReport& report, const SummaryContext& context)
   }
   if (context.counts_as_failed)
     text += fmt::format("  exit       4, because {} skipped and --fail-on-skipped was given\n",
-                        report.records_skipped.empty() ? "objects were"
-                        : report.objects_skipped == 0  ? "records were"
-                                                       : "records and objects were");
+                        report.records_skipped.empty() && report.records_dead_lettered.empty() ? "objects were"
+                        : report.objects_skipped == 0                                          ? "records were"
+                                                      : "records and objects were");
   if (const std::string next = next_line(report, context); !next.empty())
     text += fmt::format("  next       {}\n", next);
   return text;
@@ -110,6 +124,8 @@ std::string summary_json(const RunReport& report, const SummaryContext& context)
       {"records_out", report.records_out},
       {"records_filtered", report.records_filtered},
       {"records_skipped", report.records_skipped},
+      {"records_dead_lettered", report.records_dead_lettered},
+      {"dead_letters_written", report.dead_letters_written},
       {"objects_skipped", report.objects_skipped},
       {"objects_quarantined", report.objects_quarantined},
       {"payload_bytes", report.payload_bytes},

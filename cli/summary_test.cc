@@ -32,6 +32,22 @@ TEST(Summary, Completed) {
             "  committed  all 8 objects, in file:///m.json\n");
 }
 
+TEST(Summary, DeadLettersAreCountedApart) {
+  RunReport report = report_of(ExitState::completed);
+  report.records_skipped.clear();
+  report.records_dead_lettered = {{"malformed", 3}};
+  report.dead_letters_written = 3;
+  EXPECT_NE(summary_text(report, {}).find("1,707 in, 1,704 out, 0 skipped, 3 dead-lettered (malformed 3)\n"),
+            std::string::npos);
+  const auto json = nlohmann::json::parse(summary_json(report, {}));
+  EXPECT_EQ(json["records_dead_lettered"], nlohmann::json::parse(R"({"malformed":3})"));
+  EXPECT_EQ(json["dead_letters_written"], 3);
+  // K22: those that are not proven to be there are said to be none of them.
+  report.dead_letters_written = 1;
+  EXPECT_NE(summary_text(report, {}).find("3 dead-lettered (malformed 3), of which 1 are written\n"),
+            std::string::npos);
+}
+
 TEST(Summary, StoppedSaysHowToGoOn) {
   const std::string text =
       summary_text(report_of(ExitState::stopped), {.again = "millrace run p.yaml", .exit_code = 3});

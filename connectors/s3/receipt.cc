@@ -11,6 +11,8 @@ namespace {
 std::string counted(const ReceiptFates& fates) {
   std::string text = fmt::format("{} out + {} filtered", fates.out, fates.filtered);
   for (const auto& [reason, count] : fates.skipped) text += fmt::format(" + {} skipped ({})", count, reason);
+  for (const auto& [reason, count] : fates.dead_lettered)
+    text += fmt::format(" + {} dead-lettered ({})", count, reason);
   return text;
 }
 
@@ -21,6 +23,7 @@ void ReceiptFates::add(const RecordFates& fates) {
   filtered += fates.filtered;
   written += fates.encoded;
   for (const auto& [code, count] : fates.skipped) skipped[std::string(to_string(code))] += count;
+  for (const auto& [code, count] : fates.dead_lettered) dead_lettered[std::string(to_string(code))] += count;
 }
 
 void ReceiptFates::add(const ReceiptFates& fates) {
@@ -28,11 +31,13 @@ void ReceiptFates::add(const ReceiptFates& fates) {
   filtered += fates.filtered;
   written += fates.written;
   for (const auto& [reason, count] : fates.skipped) skipped[reason] += count;
+  for (const auto& [reason, count] : fates.dead_lettered) dead_lettered[reason] += count;
 }
 
 std::uint64_t ReceiptFates::records() const {
   std::uint64_t total = out + filtered;
   for (const auto& [reason, count] : skipped) total += count;
+  for (const auto& [reason, count] : dead_lettered) total += count;
   return total;
 }
 

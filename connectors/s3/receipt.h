@@ -30,7 +30,8 @@ struct ObjectFacts {
 struct ReceiptFates {
   std::uint64_t out = 0;
   std::uint64_t filtered = 0;
-  std::map<std::string, std::uint64_t> skipped;  ///< by reason
+  std::map<std::string, std::uint64_t> skipped;        ///< by reason
+  std::map<std::string, std::uint64_t> dead_lettered;  ///< by reason
   std::uint64_t written = 0;                     ///< encoded records
 
   void add(const RecordFates& fates);

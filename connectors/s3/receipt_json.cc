@@ -18,6 +18,9 @@ void put_fates(Json& json, const ReceiptFates& fates) {
   json["filtered"] = fates.filtered;
   json["skipped"] = Json::object();
   for (const auto& [reason, count] : fates.skipped) json["skipped"][reason] = count;
+  if (!fates.dead_lettered.empty()) {
+    for (const auto& [reason, count] : fates.dead_lettered) json["dead_lettered"][reason] = count;
+  }
   json["written"] = fates.written;
 }
 
@@ -25,6 +28,7 @@ void read_fates(Fields& f, ReceiptFates& fates) {
   f.number("out", fates.out);
   f.number("filtered", fates.filtered);
   f.numbers("skipped", fates.skipped);
+  if (f.has("dead_lettered")) f.numbers("dead_lettered", fates.dead_lettered);
   f.number("written", fates.written);
 }
 

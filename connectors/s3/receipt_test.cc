@@ -49,7 +49,18 @@ TEST(Receipt, ALineOfEachKindIsAsThePageSays) {
             R"("sinks":[{"sink":"sink","to":"s3://b/out/a"},{"sink":"sink b","dropped":4}]})"
             "\n");
   EXPECT_EQ(aside.imbalance(), "") << "not all of its bytes are read";
-  for (const ObjectReceipt& object : {orders(), empty, archived, aside}) {
+  ObjectReceipt kept = orders();
+  kept.fates.skipped.clear();
+  kept.fates.dead_lettered = {{"malformed", 3}};
+  kept.places = {{.sink = "dead_letter", .to = "s3://b/bad/a"}, {.sink = "sink", .to = "s3://b/out/a"}};
+  EXPECT_EQ(
+      to_line(kept),
+      R"({"object":"in/orders-1.ndjson.gz","etag":"\"9b2c\"","size":120,"stored":120,"decoded":900,)"
+      R"("xxh3":"000000000000abcd","records":10,"out":6,"filtered":1,"skipped":{},"dead_lettered":{"malformed":3},)"
+      R"("written":12,"sinks":[{"sink":"dead_letter","to":"s3://b/bad/a"},{"sink":"sink","to":"s3://b/out/a"}]})"
+      "\n");
+  EXPECT_EQ(kept.imbalance(), "");
+  for (const ObjectReceipt& object : {orders(), empty, archived, aside, kept}) {
     std::string line = to_line(object);
     line.pop_back();
     const auto parsed = parse_object(line);

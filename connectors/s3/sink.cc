@@ -146,4 +146,21 @@ Result<void> S3Sink::check_not_feeding(const S3SourceOptions& source, const S3Si
       printable_key(StoreUrl{to.base.scheme, to.base.bucket, front}.to_string()), printable_key(source.url))));
 }
 
+Result<void> S3Sink::check_apart(const S3SinkOptions& sink, const S3SinkOptions& letters) {
+  MILLRACE_ASSIGN(const s3_sink::CheckedOptions one, s3_sink::check(sink));
+  MILLRACE_ASSIGN(const s3_sink::CheckedOptions other, s3_sink::check(letters));
+  if (!same_store(one.base, one.store, other.base, other.store)) return {};
+  const std::string records = one.keys.front();
+  const std::string kept = other.keys.front();
+  // Below one prefix they would also share the notes of uploads in parts.
+  const bool apart = one.base.key != other.base.key && !records.starts_with(kept) && !kept.starts_with(records);
+  if (apart) return {};
+  return fail(
+      Error::config(fmt::format("dead letters below {} and the sink's records below {} would lie among each other; "
+                                "give the dead letters a prefix "
+                                "of their own",
+                                printable_key(StoreUrl{other.base.scheme, other.base.bucket, kept}.to_string()),
+                                printable_key(StoreUrl{one.base.scheme, one.base.bucket, records}.to_string()))));
+}
+
 }  // namespace millrace

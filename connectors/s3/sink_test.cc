@@ -272,6 +272,33 @@ TEST(S3SinkFeeding, ASinkUnderTheSourceIsRefused) {
   EXPECT_FALSE(feeds("s3://b/data/in/", "s3://b/data"));
 }
 
+TEST(S3SinkFeeding, DeadLettersHaveAPlaceOfTheirOwn) {
+  const auto apart = [](const std::string& sink_url, const std::string& letters_url,
+                        const std::string& pattern = "{topic}", const std::string& letters_pattern = "{topic}") {
+    S3SinkOptions sink;
+    sink.url = sink_url;
+    sink.path_template = pattern;
+    S3SinkOptions letters;
+    letters.url = letters_url;
+    letters.path_template = letters_pattern;
+    const auto checked = S3Sink::check_apart(sink, letters);
+    if (!checked) {
+      EXPECT_THAT(checked.error().message(), HasSubstr("a prefix of their own"));
+    }
+    return checked.has_value();
+  };
+  EXPECT_TRUE(apart("s3://b/out", "s3://b/bad"));
+  EXPECT_TRUE(apart("s3://b/out", "s3://b/out-bad"));
+  EXPECT_TRUE(apart("s3://b/out", "s3://c/out"));
+  EXPECT_TRUE(apart("s3://b/out", "file:///out"));
+  EXPECT_TRUE(apart("s3://b", "s3://b/bad", "data/{topic}"));
+  EXPECT_FALSE(apart("s3://b/out", "s3://b/out"));
+  EXPECT_FALSE(apart("s3://b/out", "s3://b/out/bad"));
+  EXPECT_FALSE(apart("s3://b/out/good", "s3://b/out"));
+  EXPECT_FALSE(apart("s3://b", "s3://b/bad"));
+  EXPECT_FALSE(apart("s3://b/out", "s3://b/out", "good/{topic}", "bad/{topic}")) << "notes of uploads would be shared";
+}
+
 TEST(S3SinkFeeding, EndpointsAreComparedAsServers) {
   const auto feeds = [](const std::string& source_endpoint, const std::string& sink_endpoint) {
     S3SourceOptions source;

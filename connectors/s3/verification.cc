@@ -127,6 +127,7 @@ std::string verdict_text(const Verification& result, std::uint64_t listed, std::
   std::string text = fmt::format("objects    {} listed, {} read in full\nrecords    {} read: {} out, {} filtered",
                                  listed, read, result.total.records, fates.out, fates.filtered);
   for (const auto& [reason, count] : fates.skipped) text += fmt::format(", {} skipped ({})", count, reason);
+  for (const auto& [reason, count] : fates.dead_lettered) text += fmt::format(", {} dead-lettered ({})", count, reason);
   text += result.ok() ? "\nverified   every object is accounted for, and every record of it\n"
                       : fmt::format("\nGAPS       {}\n", result.gaps);
   for (const std::string& gap : result.told) text += "  " + gap + "\n";
@@ -149,6 +150,7 @@ std::string verdict_json(const Verification& result, std::uint64_t listed, std::
             {"gaps", {{"count", result.gaps}, {"first", result.told}}}};
   json["records"]["skipped"] = Json::object();
   for (const auto& [reason, count] : fates.skipped) json["records"]["skipped"][reason] = count;
+  for (const auto& [reason, count] : fates.dead_lettered) json["records"]["dead_lettered"][reason] = count;
   if (apart) json["same_listing"] = apart->empty();
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -16,13 +16,13 @@ void move_settled(std::vector<T>& open, IsSettled is_settled, std::vector<T>& se
 
 }  // namespace
 
-void RecordFates::skip(ErrorCode reason, std::uint64_t records) {
-  for (auto& [code, count] : skipped) {
+void RecordFates::add(ByReason& counts, ErrorCode reason, std::uint64_t records) {
+  for (auto& [code, count] : counts) {
     if (code != reason) continue;
     count += records;
     return;
   }
-  skipped.emplace_back(reason, records);
+  counts.emplace_back(reason, records);
 }
 
 RecordFates& RecordFates::operator+=(const RecordFates& other) {
@@ -31,6 +31,7 @@ RecordFates& RecordFates::operator+=(const RecordFates& other) {
   filtered += other.filtered;
   encoded += other.encoded;
   for (const auto& [code, count] : other.skipped) skip(code, count);
+  for (const auto& [code, count] : other.dead_lettered) dead_letter(code, count);
   return *this;
 }
 

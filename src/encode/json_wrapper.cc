@@ -117,7 +117,7 @@ void JsonWrapper::write_headers(const RecordMeta& meta, ByteBuffer& out) const {
   out.append("},");
 }
 
-void JsonWrapper::open(const RecordMeta& meta, ByteBuffer& out) {
+void JsonWrapper::open_coordinates(const RecordMeta& meta, ByteBuffer& out) {
   if (include_metadata_) {
     if (!tail_is_made_ || meta.partition != partition_) [[unlikely]] {
       partition_ = meta.partition;
@@ -131,6 +131,9 @@ void JsonWrapper::open(const RecordMeta& meta, ByteBuffer& out) {
   } else {
     out.push_back('{');
   }
+}
+
+void JsonWrapper::open_payload(const RecordMeta& meta, ByteBuffer& out) const {
   if (include_headers_ && meta.header_count != 0) write_headers(meta, out);
   out.append(R"("payload":)");
 }

@@ -32,6 +32,10 @@ Result<LaneMetrics> LaneMetrics::make(const Meter& source, const Meter& chain) {
                   chain.counter("deser_records_total", "Records by how decoding them ended.", {{"outcome", "ok"}}));
   MILLRACE_ASSIGN(made.skipped, chain.counter("deser_records_total", "Records by how decoding them ended.",
                                               {{"outcome", "skipped"}}));
+  MILLRACE_ASSIGN(made.dead_lettered, chain.counter("deser_records_total", "Records by how decoding them ended.",
+                                                    {{"outcome", "dead_lettered"}}));
+  made.kept_by_reason = std::make_shared<ReasonCounters>(chain, "deser_records_dead_lettered_total",
+                                                         "Records handed to the sink of the dead letters, by reason.");
   made.dropped_by_reason = std::make_shared<ReasonCounters>(chain, "deser_records_dropped_total",
                                                             "Records skipped on the operator's word, by reason.");
   MILLRACE_ASSIGN(made.batch_seconds, chain.histogram("deser_batch_duration_seconds",
@@ -53,6 +57,10 @@ void LaneMetrics::add(const ChainCounts& counts, Duration took) {
   for (const auto& [reason, count] : counts.skipped) {
     skipped.add(count);
     dropped_by_reason->add(reason, count);
+  }
+  for (const auto& [reason, count] : counts.dead_lettered) {
+    dead_lettered.add(count);
+    kept_by_reason->add(reason, count);
   }
   batch_seconds.observe(seconds(took));
 }

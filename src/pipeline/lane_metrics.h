@@ -36,8 +36,8 @@ struct LaneMetrics {
   Gauge lanes_active;
   Counter lanes_assigned, lanes_revoked;
 
-  Counter decoded, skipped;
-  std::shared_ptr<ReasonCounters> dropped_by_reason;
+  Counter decoded, skipped, dead_lettered;
+  std::shared_ptr<ReasonCounters> dropped_by_reason, kept_by_reason;
   Histogram batch_seconds;
 
   Counter operator_in, operator_out, filtered;

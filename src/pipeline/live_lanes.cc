@@ -74,7 +74,12 @@ Result<std::unique_ptr<LaneTask>> LiveLanes::build(std::unique_ptr<SourceLane> l
     ends.lane = status->id;
     ends.partition = status->partition;
     ends.first_sequence = epoch.value() << kSequenceBits;
-    outputs->add(sink->name(), std::make_unique<LaneSink>(std::move(ends), sink->queue()));
+    auto end = std::make_unique<LaneSink>(std::move(ends), sink->queue());
+    if (sink->holds_letters()) {
+      outputs->add_dead_letters(std::move(end), sink->encode_spec());
+    } else {
+      outputs->add(sink->name(), std::move(end));
+    }
   }
   ChainContext context;
   context.pipeline = options_.pipeline;

@@ -8,6 +8,7 @@
 
 #include "millrace/base/bounded.h"
 #include "millrace/base/figures.h"
+#include "millrace/encode/dead_letter.h"
 #include "millrace/sink/open_file.h"
 
 namespace millrace {
@@ -24,6 +25,9 @@ constexpr std::uint64_t kWriterBuffer = std::uint64_t{1} << 20U;
 constexpr std::uint64_t kEmptyBatch = 512;
 // What stands around one record in a wrapper.
 constexpr std::uint64_t kWrapper = std::uint64_t{1} << 10U;
+
+// What a store takes as a key, and so the name of an object, of a stream, of a topic.
+constexpr std::uint64_t kLongestName = std::uint64_t{1} << 10U;
 
 /// The largest number of bytes that escaping makes of one: \u001f.
 constexpr std::uint64_t kEscape = 6;
@@ -78,19 +82,78 @@ std::uint64_t to_decode(const DecodeOptions& decode, const EncodeSpec& spec, std
   return all;
 }
 
+/// What one payload becomes as a dead letter: escaped text is longer than base64; its object, the error and the stage
+/// stand beside it.
+std::uint64_t as_letter(const EncodeSpec& spec, std::uint64_t payload) {
+  constexpr std::uint64_t kBeside = kWrapper + kEscape * (kLongestDeadLetterError + kLongestName);
+  if (spec.format == EncodeFormat::discard) return 0;
+  if (spec.format == EncodeFormat::raw) return bounded_sum(payload, spec.delimiter.size());
+  return bounded_sum(bounded_product(kEscape, payload), kBeside);
+}
+
+/// A file or chunk of a sink whose longest record is `record` bytes, as written.
+struct ChunkBound {
+  ChunkBound(const SealPolicy& policy, const EncodeSpec& spec, std::uint64_t record)
+      // A chunk is sealed behind the record with which it meets a limit.
+      : limit(policy.max_bytes != 0 ? policy.max_bytes : bounded_product(policy.max_records, record)) {
+    const std::uint64_t whole = spec.format == EncodeFormat::discard ? 0 : bounded_sum(limit, record);
+    // Of a larger one, what lies in memory: the rest is spilled, or it was sealed early.
+    most = policy.open_bytes == 0 ? whole : std::min(whole, bounded_sum(policy.open_bytes, record));
+  }
+  std::uint64_t limit = 0;
+  std::uint64_t most = 0;  ///< 0: it holds no bytes
+};
+
+/// What lanes and writers of one sink hold, but for what is sealed. `of`: empty, or which sink it is.
+void add_sink(const Sink& sink, std::string_view of, const ChunkBound& chunk, std::uint64_t record, std::uint64_t lanes,
+              std::vector<MemoryPart>& parts) {
+  const SealPolicy policy = sink.seal_policy();
+  const std::uint64_t writers = std::max<std::size_t>(sink.traits().concurrency, 1);
+  const auto add = [&](std::string_view what, std::uint64_t bytes, std::string why) {
+    parts.push_back({std::string(of) + std::string(what), bytes, std::move(why)});
+  };
+  if (policy.compression.codec != Codec::none) {
+    const std::uint64_t each = compressor_memory(policy.compression, bounded_sum(kPackedBlock, record));
+    add("compressors", bounded_product(lanes, each),
+        fmt::format("one in each lane ({}, compression_level)", to_string(policy.compression.codec)));
+  }
+  if (chunk.most != 0) {
+    const std::string of_a_chunk =
+        fmt::format("{} and one record more, {} as written", bytes_text(chunk.limit), bytes_text(record));
+    const std::uint64_t files =
+        policy.boundary == SealPolicy::Boundary::none ? 1 : std::max<std::size_t>(policy.max_open, 1);
+    const std::uint64_t open = bounded_product(lanes, bounded_product(files, chunk.most));
+    // A lane looks at the budget between two batches.
+    const std::uint64_t budget = bounded_sum(policy.open_bytes, bounded_product(lanes, chunk.most));
+    if (policy.open_bytes != 0 && budget < open) {
+      add("open output", budget,
+          fmt::format("{} of open files (buffer_memory), and {} x one of {}", bytes_text(policy.open_bytes),
+                      of_these(lanes, "lane"), of_a_chunk));
+    } else {
+      add("open output", open,
+          fmt::format("{} x {} of {}", of_these(lanes, "lane"),
+                      files == 1 ? "a file or chunk" : fmt::format("{} files", files), of_a_chunk));
+    }
+    // A written buffer is kept when it has no more than twice the usual size (SinkQueue).
+    const std::uint64_t kept = std::min(chunk.most, bounded_product(2, chunk.limit));
+    add("spare output", bounded_product(2 * writers, kept), fmt::format("{} buffers for the next chunks", 2 * writers));
+  }
+}
+
+void add_writers(const Sink& sink, std::string_view of, std::vector<MemoryPart>& parts) {
+  const std::uint64_t writers = std::max<std::size_t>(sink.traits().concurrency, 1);
+  parts.push_back({std::string(of) + "writers", bounded_product(writers, kWriterBuffer),
+                   fmt::format("{}, {} each", of_these(writers, "writer"), bytes_text(kWriterBuffer))});
+}
+
 }  // namespace
 
 std::vector<MemoryPart> memory_bound(const PipelineOptions& options, const DecodeOptions& decode, const Sink& sink,
-                                     std::uint64_t lanes, std::uint64_t longest_record) {
-  const SealPolicy policy = sink.seal_policy();
+                                     const Sink* letters, std::uint64_t lanes, std::uint64_t longest_record) {
+  constexpr std::string_view kOfLetters = "dead letters: ";
   const EncodeSpec spec = sink.encode_spec();
-  const std::uint64_t writers = std::max<std::size_t>(sink.traits().concurrency, 1);
   const std::uint64_t record = encoded(decode, spec, longest_record);
-  // A chunk is sealed behind the record with which it meets a limit.
-  const std::uint64_t limit = policy.max_bytes != 0 ? policy.max_bytes : bounded_product(policy.max_records, record);
-  const std::uint64_t whole = spec.format == EncodeFormat::discard ? 0 : bounded_sum(limit, record);
-  // Of a larger one, what lies in memory: the rest is spilled, or it was sealed early.
-  const std::uint64_t chunk = policy.open_bytes == 0 ? whole : std::min(whole, bounded_sum(policy.open_bytes, record));
+  const ChunkBound chunk(sink.seal_policy(), spec, record);
 
   std::vector<MemoryPart> parts;
   parts.push_back({"program", kProcess, "code, libraries, threads"});
@@ -103,45 +166,27 @@ std::vector<MemoryPart> memory_bound(const PipelineOptions& options, const Decod
                      fmt::format("{} x the {}, were a record of {} made of nothing else", of_these(lanes, "lane"), what,
                                  bytes_text(longest_record))});
   }
-  if (policy.compression.codec != Codec::none) {
-    const std::uint64_t each = compressor_memory(policy.compression, bounded_sum(kPackedBlock, record));
-    parts.push_back({"compressors", bounded_product(lanes, each),
-                     fmt::format("one in each lane ({}, compression_level)", to_string(policy.compression.codec))});
+  add_sink(sink, "", chunk, record, lanes, parts);
+  std::uint64_t batches = chunk.most;
+  if (letters != nullptr) {
+    const EncodeSpec letter_spec = letters->encode_spec();
+    const std::uint64_t letter = as_letter(letter_spec, longest_record);
+    const ChunkBound letter_chunk(letters->seal_policy(), letter_spec, letter);
+    add_sink(*letters, kOfLetters, letter_chunk, letter, lanes, parts);
+    batches = bounded_sum(batches, letter_chunk.most);
   }
-  if (chunk != 0) {
-    const std::string of_a_chunk =
-        fmt::format("{} and one record more, {} as written", bytes_text(limit), bytes_text(record));
-    const std::uint64_t files =
-        policy.boundary == SealPolicy::Boundary::none ? 1 : std::max<std::size_t>(policy.max_open, 1);
-    const std::uint64_t open = bounded_product(lanes, bounded_product(files, chunk));
-    // A lane looks at the budget between two batches.
-    const std::uint64_t budget = bounded_sum(policy.open_bytes, bounded_product(lanes, chunk));
-    if (policy.open_bytes != 0 && budget < open) {
-      parts.push_back({"open output", budget,
-                       fmt::format("{} of open files (buffer_memory), and {} x one of {}",
-                                   bytes_text(policy.open_bytes), of_these(lanes, "lane"), of_a_chunk)});
-    } else {
-      parts.push_back({"open output", open,
-                       fmt::format("{} x {} of {}", of_these(lanes, "lane"),
-                                   files == 1 ? "a file or chunk" : fmt::format("{} files", files), of_a_chunk)});
-    }
-    // A written buffer is kept when it has no more than twice the usual size (SinkQueue).
-    const std::uint64_t kept = std::min(chunk, bounded_product(2, limit));
-    parts.push_back({"spare output", bounded_product(2 * writers, kept),
-                     fmt::format("{} buffers for the next chunks", 2 * writers)});
-  }
-  if (chunk == 0) {
+  if (batches == 0) {
     const std::uint64_t waiting = bounded_product(lanes, bounded_product(options.max_pending_batches, kEmptyBatch));
     parts.push_back(
         {"sealed output", std::min<std::uint64_t>(options.max_inflight_bytes, waiting),
          fmt::format("{} x {} batches without bytes", of_these(lanes, "lane"), options.max_pending_batches)});
   } else {
-    parts.push_back(
-        {"sealed output", bounded_sum(options.max_inflight_bytes, chunk),
-         fmt::format("pipeline.max_inflight_bytes ({}), and one batch more", bytes_text(options.max_inflight_bytes))});
+    parts.push_back({"sealed output", bounded_sum(options.max_inflight_bytes, batches),
+                     fmt::format("pipeline.max_inflight_bytes ({}), and one batch more{}",
+                                 bytes_text(options.max_inflight_bytes), letters == nullptr ? "" : " of each sink")});
   }
-  parts.push_back({"writers", bounded_product(writers, kWriterBuffer),
-                   fmt::format("{}, {} each", of_these(writers, "writer"), bytes_text(kWriterBuffer))});
+  add_writers(sink, "", parts);
+  if (letters != nullptr) add_writers(*letters, kOfLetters, parts);
   return parts;
 }
 

@@ -13,8 +13,9 @@
 
 namespace millrace {
 
-/// `longest_record`: bytes of one payload at most.
+/// `longest_record`: bytes of one payload at most. `letters`: the sink of the dead letters; null: there is none.
 [[nodiscard]] std::vector<MemoryPart> memory_bound(const PipelineOptions& options, const DecodeOptions& decode,
-                                                   const Sink& sink, std::uint64_t lanes, std::uint64_t longest_record);
+                                                   const Sink& sink, const Sink* letters, std::uint64_t lanes,
+                                                   std::uint64_t longest_record);
 
 }  // namespace millrace

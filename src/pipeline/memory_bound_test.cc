@@ -34,12 +34,13 @@ class ToldSink final : public Sink {
 };
 
 std::map<std::string, std::uint64_t> parts_of(const ToldSink& sink, std::uint64_t lanes, std::uint64_t record,
-                                              const DecodeOptions& decode = {}) {
+                                              const DecodeOptions& decode = {}, const Sink* letters = nullptr) {
   PipelineOptions options;
   options.max_inflight_bytes = 100 * kMi;
   options.max_pending_batches = 1000;
   std::map<std::string, std::uint64_t> all;
-  for (const MemoryPart& part : memory_bound(options, decode, sink, lanes, record)) all[part.what] = part.bytes;
+  for (const MemoryPart& part : memory_bound(options, decode, sink, letters, lanes, record))
+    all[part.what] = part.bytes;
   return all;
 }
 
@@ -55,6 +56,26 @@ TEST(MemoryBound, INV7_ChunksAreAsLargeAsTheirLimitAndOneRecord) {
   EXPECT_EQ(parts.at("spare output"), 6 * (10 * kMi + 1));
   EXPECT_EQ(parts.at("writers"), 3 * kMi);
   EXPECT_EQ(parts.at("positions"), 4U * 1000 * 192);
+}
+
+// Letters have lanes' ends, writers and a place in flight of their own; text may be six times as long in JSON.
+TEST(MemoryBound, INV7_DeadLettersAreCounted) {
+  ToldSink sink;
+  sink.policy.max_bytes = 8 * kMi;
+  sink.spec.format = EncodeFormat::raw;
+  ToldSink letters;
+  letters.policy.max_bytes = kMi;
+  letters.spec.format = EncodeFormat::json_lines;
+  letters.all_traits.concurrency = 2;
+  const auto without = parts_of(sink, 4, kMi);
+  const auto parts = parts_of(sink, 4, kMi, {}, &letters);
+  const std::uint64_t letter = 6 * kMi + 1024 + 6 * (4096 + 1024);
+  EXPECT_EQ(parts.at("dead letters: open output"), 4 * (kMi + letter));
+  EXPECT_EQ(parts.at("dead letters: writers"), 2 * kMi);
+  EXPECT_EQ(parts.at("sealed output"), without.at("sealed output") + kMi + letter);
+  EXPECT_EQ(parts.at("open output"), without.at("open output"));
+  letters.spec.format = EncodeFormat::discard;
+  EXPECT_FALSE(parts_of(sink, 4, kMi, {}, &letters).contains("dead letters: open output"));
 }
 
 // A giant record makes a giant chunk, but its buffer is not kept for the next.

@@ -104,12 +104,22 @@ Result<void> Pipeline::State::check_assembly() const {
   if (ran) return fail(Error::fatal(ErrorCode::usage, "a pipeline runs once; build another for another run"));
   if (assembly_error) return fail(*assembly_error);
   MILLRACE_TRY(check(options));
-  if (sinks.empty()) return fail(Error::config("the pipeline has no sink; add one with sink()"));
+  const auto letters = std::ranges::find(sinks, kDeadLetterSink, &decltype(sinks)::value_type::first);
+  if (sinks.size() == (letters == sinks.end() ? 0U : 1U))
+    return fail(Error::config("the pipeline has no sink; add one with sink()"));
+  if (letters != sinks.end() && letters->second->retry_policy().on_failure == OnWriteFailure::drop) {
+    return fail(
+        Error::config("the sink of the dead letters drops what it cannot write, and nothing would keep it; "
+                      "let it stall or fail"));
+  }
   if (!chain) return fail(Error::config("the pipeline has no chain; set one with chain()"));
   return {};
 }
 
 Result<void> Pipeline::State::open_sinks(const SinkContext& context, const Meter& meter, ControlLoop::Options& parts) {
+  // The letters' place ends last: what the others give up may still go there.
+  const auto letters_place = std::ranges::find(sinks, kDeadLetterSink, &decltype(sinks)::value_type::first);
+  if (letters_place != sinks.end()) std::rotate(letters_place, letters_place + 1, sinks.end());
   for (auto& [name, sink] : sinks) {
     SinkContext own = context;
     own.log = log.named(sink_component(name));
@@ -221,6 +231,8 @@ void Pipeline::State::fill_counts(RunReport& report) const {
   report.records_out = board->records_written.load();
   report.records_filtered = board->records_filtered.load();
   report.records_skipped = board->skipped();
+  report.records_dead_lettered = board->dead_lettered();
+  report.dead_letters_written = board->letters_written.load();
   if (const auto dropped = board->records_dropped.load(); dropped != 0)
     report.records_skipped["write_dropped"] = dropped;
   report.payload_bytes = board->payload_bytes.load();
@@ -249,6 +261,7 @@ PipelineSnapshot Pipeline::snapshot() const {
   shot.records_out = board->records_written.load(memory_order_relaxed);
   shot.records_filtered = board->records_filtered.load(memory_order_relaxed);
   for (const auto& [reason, count] : board->skipped()) shot.records_skipped += count;
+  for (const auto& [reason, count] : board->dead_lettered()) shot.records_dead_lettered += count;
   shot.records_skipped += board->records_dropped.load(memory_order_relaxed);
   shot.payload_bytes = board->payload_bytes.load(memory_order_relaxed);
   shot.bytes_written = board->bytes_written.load(memory_order_relaxed);

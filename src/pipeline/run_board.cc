@@ -45,15 +45,18 @@ void RunBoard::add(const ChainCounts& counts) {
   for (const auto& [reason, count] : counts.skipped) {
     skipped_.at(static_cast<std::size_t>(reason)).fetch_add(count, memory_order_relaxed);
   }
+  for (const auto& [reason, count] : counts.dead_lettered) {
+    dead_lettered_.at(static_cast<std::size_t>(reason)).fetch_add(count, memory_order_relaxed);
+  }
 }
 
-std::map<std::string, std::uint64_t> RunBoard::skipped() const {
-  std::map<std::string, std::uint64_t> by_reason;
+std::map<std::string, std::uint64_t> RunBoard::by_reason(const Counts& counts) {
+  std::map<std::string, std::uint64_t> found;
   for (std::size_t i = 0; i < kErrorCodes; ++i) {
-    const std::uint64_t count = skipped_[i].load(memory_order_relaxed);
-    if (count != 0) by_reason[std::string(to_string(static_cast<ErrorCode>(i)))] = count;
+    const std::uint64_t count = counts[i].load(memory_order_relaxed);
+    if (count != 0) found[std::string(to_string(static_cast<ErrorCode>(i)))] = count;
   }
-  return by_reason;
+  return found;
 }
 
 void RunBoard::set_write_error(std::string text) {

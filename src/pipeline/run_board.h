@@ -36,7 +36,9 @@ class RunBoard {
   [[nodiscard]] const std::shared_ptr<Ledger>& ledger() const noexcept { return ledger_; }
 
   void add(const ChainCounts& counts);
-  [[nodiscard]] std::map<std::string, std::uint64_t> skipped() const;
+  [[nodiscard]] std::map<std::string, std::uint64_t> skipped() const { return by_reason(skipped_); }
+  /// Handed to the sink of the dead letters.
+  [[nodiscard]] std::map<std::string, std::uint64_t> dead_lettered() const { return by_reason(dead_lettered_); }
 
   /// The write that is being tried again now; "" when none is.
   void set_write_error(std::string text);
@@ -54,6 +56,7 @@ class RunBoard {
   Count records_revoked{0};  ///< encoded, and dropped with a lane that left before they were handed over
   // I/O threads.
   Count records_written{0};  ///< in batches that their writer called durable
+  Count letters_written{0};  ///< dead letters in such batches
   Count records_dropped{0};  ///< given up on the operator's word (on_failure: drop)
   Count batches_written{0};
   Count batches_dropped{0};
@@ -66,7 +69,10 @@ class RunBoard {
   const std::shared_ptr<EventCount> control_;
   const Logger log_;
   const std::shared_ptr<Ledger> ledger_;
-  std::array<Count, kErrorCodes> skipped_{};
+  using Counts = std::array<Count, kErrorCodes>;
+  [[nodiscard]] static std::map<std::string, std::uint64_t> by_reason(const Counts& counts);
+  Counts skipped_{};
+  Counts dead_lettered_{};
   Atomic<bool> has_error_{false};
   mutable Mutex mutex_;
   std::optional<Error> error_ MILLRACE_GUARDED_BY(mutex_);

@@ -197,7 +197,8 @@ void SinkLoop::deliver(SinkQueue::Taken taken, AckSet acks, const Receipt& recei
   metrics.batch_records.observe(static_cast<double>(chunk.records));
   metrics.batch_bytes.observe(static_cast<double>(taken.batch.size()));
   metrics.latency_seconds.observe(seconds(shared_->clock->now() - chunk.opened));
-  board.records_written.fetch_add(chunk.records, memory_order_relaxed);
+  RunBoard::Count& written = shared_->holds_letters() ? board.letters_written : board.records_written;
+  written.fetch_add(chunk.records, memory_order_relaxed);
   board.bytes_written.fetch_add(receipt.bytes_written, memory_order_relaxed);
   board.batches_written.fetch_add(1, memory_order_relaxed);
   note_landing(chunk, receipt.location, false);

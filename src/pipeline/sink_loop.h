@@ -19,9 +19,9 @@
 
 namespace millrace {
 
-/// What messages call the sink of this name: "sink orders", and plain "sink" where it was given none.
+/// What messages call the sink of this name: "sink orders", plain "sink" where it was given none, and "dead_letter".
 [[nodiscard]] inline std::string sink_component(const std::string& name) {
-  return name == "sink" ? name : "sink " + name;
+  return name == "sink" || name == kDeadLetterSink ? name : "sink " + name;
 }
 
 /// What the workers of one sink share with its pool. Shared by all of them, as one may be left behind.
@@ -34,6 +34,9 @@ struct SinkShared {
         queue(queue_options, std::move(budget)),
         gate(of_clock),
         clock(&of_clock) {}
+
+  /// Its records are dead letters.
+  [[nodiscard]] bool holds_letters() const noexcept { return name == kDeadLetterSink; }
 
   const std::string name;            ///< "sink orders", as messages call it
   const std::shared_ptr<Sink> sink;  ///< outlives its writers

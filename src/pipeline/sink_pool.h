@@ -32,6 +32,9 @@ class SinkPool {
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   /// How a lane's end of this sink is made; the lane fills in who it is.
   [[nodiscard]] const LaneSink::Options& lane_options() const noexcept { return lane_options_; }
+  /// It holds dead letters, written as encode_spec() says.
+  [[nodiscard]] bool holds_letters() const noexcept { return shared_->holds_letters(); }
+  [[nodiscard]] EncodeSpec encode_spec() const { return shared_->sink->encode_spec(); }
   [[nodiscard]] SinkQueue& queue() noexcept { return shared_->queue; }
   /// Lives as long as anybody uses the queue.
   [[nodiscard]] std::shared_ptr<void> keep_alive() const { return shared_; }

@@ -20,6 +20,7 @@ bool RecordFlow::reject(Error error, OnError policy, StageId stage, const Record
   if (skip) {
     ++rejected;
     rejected_as = code;
+    if (kept_by != nullptr) kept_by->note(error, stage);
     auto found =
         std::find_if(skipped_.begin(), skipped_.end(), [code](const auto& entry) { return entry.first == code; });
     if (found == skipped_.end()) found = skipped_.insert(found, {code, 0});

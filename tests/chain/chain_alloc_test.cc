@@ -85,6 +85,12 @@ TEST(ChainAllocations, INV8_CheckedAndWrappedJsonPassesWithoutOne) {
   expect_no_allocation([] { return decode::json({.reject_duplicate_keys = true}) | encode::json_lines(); });
 }
 
+// A place for records that are skipped costs those that pass nothing.
+TEST(ChainAllocations, INV8_RecordsPassAPlaceOfDeadLettersWithoutOne) {
+  expect_no_allocation([] { return decode::json({.on_error = OnError::skip}) | encode::json_lines({.wrap = true}); },
+                       {RigSink{}, RigSink{.name = std::string(kDeadLetterSink)}});
+}
+
 TEST(ChainAllocations, INV8_BinaryBecomesBase64WithoutOne) {
   // Not being JSON is an answer here, not an error.
   expect_no_allocation([] { return decode::raw() | encode::json_lines({.wrap = true}); }, {RigSink{}},

@@ -52,7 +52,7 @@ class RigQueue final : public SealedBatchQueue {
 };
 
 struct RigSink {
-  std::string name = "sink";
+  std::string name = "sink";  ///< kDeadLetterSink: takes letters, raw
   SealPolicy policy = {};
   Envelope envelope = {};
 };
@@ -64,12 +64,17 @@ class LaneRig {
     issuer = checkpointer.issuer();
     for (RigSink& sink : sinks) {
       auto& queue = queues_.emplace_back(std::make_unique<RigQueue>());
-      outputs.add(sink.name, std::make_unique<LaneSink>(LaneSink::Options{.lane = LaneId(1),
-                                                                          .partition = kRigPartition,
-                                                                          .policy = sink.policy,
-                                                                          .envelope = sink.envelope,
-                                                                          .first_sequence = 0},
-                                                        *queue));
+      auto end = std::make_unique<LaneSink>(LaneSink::Options{.lane = LaneId(1),
+                                                              .partition = kRigPartition,
+                                                              .policy = sink.policy,
+                                                              .envelope = sink.envelope,
+                                                              .first_sequence = 0},
+                                            *queue);
+      if (sink.name == kDeadLetterSink) {
+        outputs.add_dead_letters(std::move(end), {});
+      } else {
+        outputs.add(sink.name, std::move(end));
+      }
     }
   }
 

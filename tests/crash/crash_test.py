@@ -7,7 +7,10 @@ times over. After each kill the manifest must be valid, no lane may have gone ba
 the output already. In the end the output holds each input line exactly once: files are cut by content alone, so a replay makes the
 same files again and the sink recognises them.
 
-  crash_test.py BINARY file|s3        MILLRACE_CRASH_KILLS kills (4), MILLRACE_CRASH_SEED to repeat a run
+With letters one line in twenty is no JSON and goes to the dead letters (INV-6): every record below a watermark is in the output or in a letter with
+its bytes. Where two sinks cut files, a position may rest inside a file of one of them, so lines may stand twice, and none less than once.
+
+  crash_test.py BINARY file|s3|letters        MILLRACE_CRASH_KILLS kills (4), MILLRACE_CRASH_SEED to repeat a run
 For s3: MILLRACE_TEST_S3_ENDPOINT, MILLRACE_TEST_S3_ACCESS_KEY, MILLRACE_TEST_S3_SECRET_KEY. What is compared is read by Python's
 own gzip, the zstd program and a client of the tests, never by the code under test.
 """
@@ -88,8 +91,12 @@ class BucketStore:
         return self.client.keys(self.bucket, prefix)
 
 
-def make_input(store, seed):
-    """Puts the objects; returns for each, in listing order, its lines."""
+def is_bad(line):
+    return not line.endswith(b"}")
+
+
+def make_input(store, seed, letters):
+    """Puts the objects; returns for each, in listing order, its lines. With `letters` some of them are no JSON."""
     rng = random.Random(seed)
     objects = {}
     for i in range(OBJECTS):
@@ -97,6 +104,8 @@ def make_input(store, seed):
             f'{{"object":{i},"line":{j},"text":"{rng.getrandbits(64):x}{"é" * rng.randrange(60)}"}}'.encode()
             for j in range(0 if i == 7 else rng.randrange(1, 16000))
         ]
+        if letters:
+            lines = [line[:-2] if rng.randrange(20) == 0 else line for line in lines]
         plain = b"".join(line + b"\n" for line in lines)
         name, body = f"in/part-{i:03d}.ndjson", plain
         if i % 3 == 1:
@@ -117,6 +126,17 @@ def read_output(store, out):
         if body:
             assert body.endswith(b"\n"), f"{key} ends in half a record"
             count.update(body.split(b"\n")[:-1])
+    return count
+
+
+def read_letters(store, bad):
+    """How often each line stands in a letter; what else a letter says of it is looked at."""
+    count = collections.Counter()
+    for key in store.keys(bad):
+        for letter in map(json.loads, (store.get(key) or b"").splitlines()):
+            line = letter["payload"].encode()
+            assert is_bad(line) and letter["reason"] == "malformed" and letter["object"].endswith((".ndjson", ".gz", ".zst")), letter
+            count[line] += 1
     return count
 
 
@@ -175,9 +195,9 @@ class ManifestWatch(threading.Thread):
             self.done.wait(0.005)
 
 
-def configure(folder, store, round_number):
-    """Writes the pipeline file of one round; returns (file, manifest key, output prefix)."""
-    manifest, out = f"state/{round_number}.json", f"out-{round_number}/"
+def configure(folder, store, round_number, letters):
+    """Writes the pipeline file of one round; returns (file, manifest key, output prefix, prefix of letters or None)."""
+    manifest, out, bad = f"state/{round_number}.json", f"out-{round_number}/", f"bad-{round_number}/"
     text = f"""
 pipeline: {{name: crash, threads: 2, max_inflight_bytes: 1MiB}}
 checkpoint: {{interval: 100ms}}
@@ -197,19 +217,29 @@ sink:
     path_template: "{{topic}}"
     store: {store.store_yaml}
 """
+    if letters:
+        text += f"""
+decode: {{json: {{on_error: skip}}}}
+dead_letter:
+  s3:
+    url: "{store.url(bad)}"
+    max_file_size: 16KiB
+    path_template: "{{topic}}"
+    store: {store.store_yaml}
+"""
     path = os.path.join(folder, f"round-{round_number}.yaml")
     with open(path, "w", encoding="utf-8") as file:
         file.write(text)
-    return path, manifest, out
+    return path, manifest, out, bad if letters else None
 
 
 def start(binary, path, log):
     return subprocess.Popen([binary, "run", path, "--progress", "none"], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
 
-def run_round(binary, folder, store, objects, round_number, kills, rng, lasts):
+def run_round(binary, folder, store, objects, round_number, kills, rng, lasts, letters):
     """One backfill, killed up to `kills` times on its way; returns how often it was killed and how long its last start ran."""
-    path, manifest_key, out = configure(folder, store, round_number)
+    path, manifest_key, out, bad = configure(folder, store, round_number, letters)
     expected = collections.Counter(line for lines in objects for line in lines)
     before, killed = {}, 0
     log_path = os.path.join(folder, f"round-{round_number}.log")
@@ -232,13 +262,16 @@ def run_round(binary, folder, store, objects, round_number, kills, rng, lasts):
         assert code in (0, None), f"exit code {code}; the end of {log_path}:\n" + open(log_path, encoding="utf-8").read()[-3000:]
         manifest = check_manifest(store, manifest_key, before)
         output = read_output(store, out)
+        if bad:
+            assert not any(map(is_bad, output)), "a line that is no JSON is in the output"
+            output += read_letters(store, bad)
         stray = [line for line in output if line not in expected]
         assert not stray, f"not in the input: {stray[:3]}"
         if manifest:
             missing = [line for line in committed_lines(manifest, objects) if not output[line]]
             assert not missing, f"{len(missing)} records are committed but not in the output, for instance {missing[0]!r}"
         if code == 0:
-            assert output == expected, (
+            assert output == expected or (bad and not expected - output), (
                 f"lost {sum((expected - output).values())}, doubled {sum((output - expected).values())} of {sum(expected.values())}"
             )
             assert manifest["complete"] is True, manifest
@@ -247,7 +280,7 @@ def run_round(binary, folder, store, objects, round_number, kills, rng, lasts):
 
 
 def main(argv):
-    if len(argv) != 2 or argv[1] not in ("file", "s3"):
+    if len(argv) != 2 or argv[1] not in ("file", "s3", "letters"):
         sys.exit(__doc__)
     binary, kind = os.path.abspath(argv[0]), argv[1]
     kills = int(os.environ.get("MILLRACE_CRASH_KILLS", "4"))
@@ -255,16 +288,17 @@ def main(argv):
     print(f"{kind}: {kills} kills, MILLRACE_CRASH_SEED={seed}", flush=True)
     rng = random.Random(seed)
     folder = tempfile.mkdtemp(prefix="millrace-crash-")
-    store = FileStore(os.path.join(folder, "store")) if kind == "file" else BucketStore(seed)
-    objects = make_input(store, seed)
+    store = BucketStore(seed) if kind == "s3" else FileStore(os.path.join(folder, "store"))
+    letters = kind == "letters"
+    objects = make_input(store, seed, letters)
     # One round undisturbed tells how long a run lasts, so that kills fall all over it.
-    _, lasts = run_round(binary, folder, store, objects, 0, 0, rng, 0)
+    _, lasts = run_round(binary, folder, store, objects, 0, 0, rng, 0, letters)
     killed, round_number = 0, 0
     while killed < kills:
         round_number += 1
-        now, _ = run_round(binary, folder, store, objects, round_number, min(kills - killed, rng.randrange(1, 8)), rng, lasts)
+        now, _ = run_round(binary, folder, store, objects, round_number, min(kills - killed, rng.randrange(1, 8)), rng, lasts, letters)
         killed += now
-        print(f"round {round_number}: Completed after {now} kills ({killed} of {kills}), every line once", flush=True)
+        print(f"round {round_number}: Completed after {now} kills ({killed} of {kills}), {'no line lost' if letters else 'every line once'}", flush=True)
     shutil.rmtree(folder)
     return 0
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -16,17 +17,26 @@
 
 namespace millrace {
 
-/// What became of a number of source records; each has one fate: in = out + filtered + skipped.
-struct RecordFates {
-  std::uint64_t in = 0;
-  std::uint64_t out = 0;                                     ///< at least one encoded record of it reached a sink
-  std::uint64_t filtered = 0;                                ///< dropped on purpose, nothing of it reached a sink
-  std::vector<std::pair<ErrorCode, std::uint64_t>> skipped;  ///< rejected, in whole or in part, by reason
-  std::uint64_t encoded = 0;  ///< records that reached sinks, over all of them; one source record may become several
+/// What messages and landings call the place of dead letters; no other sink of a pipeline may have this name.
+inline constexpr std::string_view kDeadLetterSink = "dead_letter";
 
-  void skip(ErrorCode reason, std::uint64_t records = 1);
+/// What became of a number of source records; each has one fate: in = out + filtered + skipped + dead-lettered.
+struct RecordFates {
+  using ByReason = std::vector<std::pair<ErrorCode, std::uint64_t>>;
+
+  std::uint64_t in = 0;
+  std::uint64_t out = 0;       ///< at least one encoded record of it reached a sink
+  std::uint64_t filtered = 0;  ///< dropped on purpose, nothing of it reached a sink
+  ByReason skipped;            ///< rejected, in whole or in part, and kept nowhere
+  ByReason dead_lettered;      ///< rejected, in whole or in part, and kept whole in the dead letters
+  std::uint64_t encoded = 0;   ///< records that reached sinks, over all of them; one source record may become several
+
+  void skip(ErrorCode reason, std::uint64_t records = 1) { add(skipped, reason, records); }
+  void dead_letter(ErrorCode reason, std::uint64_t records = 1) { add(dead_lettered, reason, records); }
   RecordFates& operator+=(const RecordFates& other);
   friend bool operator==(const RecordFates&, const RecordFates&) = default;
+
+  static void add(ByReason& counts, ErrorCode reason, std::uint64_t records);
 };
 
 /// The source records from `first` to `last` of one partition.

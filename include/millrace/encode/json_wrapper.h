@@ -21,7 +21,13 @@ class JsonWrapper {
   /// A batch begins: its records come from `origin`, which holds until the next call; null when there is none.
   void begin_batch(const Origin* origin);
   /// Everything before the payload's value.
-  void open(const RecordMeta& meta, ByteBuffer& out);
+  void open(const RecordMeta& meta, ByteBuffer& out) {
+    open_coordinates(meta, out);
+    open_payload(meta, out);
+  }
+  /// The first half of it, up to partition_id, and the second, with the headers; other fields may stand between.
+  void open_coordinates(const RecordMeta& meta, ByteBuffer& out);
+  void open_payload(const RecordMeta& meta, ByteBuffer& out) const;
   /// Everything behind it. `base64`: the payload was not JSON and stands as base64.
   void close(bool base64, ByteBuffer& out) const;
 

@@ -22,6 +22,7 @@
 #include "millrace/base/error.h"
 #include "millrace/base/log.h"
 #include "millrace/base/result.h"
+#include "millrace/encode/encode_spec.h"
 #include "millrace/metrics/meter.h"
 #include "millrace/record/on_error.h"
 #include "millrace/sink/lane_sink.h"
@@ -33,13 +34,23 @@ namespace millrace {
 class LaneOutputs {
  public:
   void add(std::string name, std::unique_ptr<LaneSink> sink) { sinks_.emplace_back(std::move(name), std::move(sink)); }
+  /// Where records that are skipped are kept, one letter each, written as `spec` says. No encoder finds it by name.
+  void add_dead_letters(std::unique_ptr<LaneSink> sink, EncodeSpec spec) {
+    dead_letters_ = sink.get();
+    dead_letter_spec_ = std::move(spec);
+    add(std::string(kDeadLetterSink), std::move(sink));
+  }
+  /// Null when they are kept nowhere.
+  [[nodiscard]] LaneSink* dead_letters() const noexcept { return dead_letters_; }
+  [[nodiscard]] const EncodeSpec& dead_letter_spec() const noexcept { return dead_letter_spec_; }
   /// Null when there is none of that name; "" names the only or first one.
   [[nodiscard]] LaneSink* find(std::string_view name) const {
     for (const auto& [known, sink] : sinks_) {
-      if (name.empty() || known == name) return sink.get();
+      if (sink.get() != dead_letters_ && (name.empty() || known == name)) return sink.get();
     }
     return nullptr;
   }
+  /// Every sink, that of the dead letters too.
   [[nodiscard]] const std::vector<std::pair<std::string, std::unique_ptr<LaneSink>>>& all() const noexcept {
     return sinks_;
   }
@@ -52,6 +63,8 @@ class LaneOutputs {
 
  private:
   std::vector<std::pair<std::string, std::unique_ptr<LaneSink>>> sinks_;
+  LaneSink* dead_letters_ = nullptr;
+  EncodeSpec dead_letter_spec_;
 };
 
 /// Counts of one run of a chain over (part of) a batch; added to metrics once per batch.
@@ -61,17 +74,10 @@ struct ChainCounts {
   std::uint64_t records_out = 0;  ///< records encoded, over all sinks
   std::uint64_t filtered = 0;     ///< records an operator dropped on purpose
   std::uint64_t payload_bytes = 0;
-  std::vector<std::pair<ErrorCode, std::uint64_t>> skipped;  ///< by reason
+  RecordFates::ByReason skipped;        ///< rejected and kept nowhere
+  RecordFates::ByReason dead_lettered;  ///< source records that are kept in the dead letters
 
-  void skip(ErrorCode reason, std::uint64_t records = 1) {
-    for (auto& [code, count] : skipped) {
-      if (code == reason) {
-        count += records;
-        return;
-      }
-    }
-    skipped.emplace_back(reason, records);
-  }
+  void skip(ErrorCode reason, std::uint64_t records = 1) { RecordFates::add(skipped, reason, records); }
 };
 
 struct ChainStep {

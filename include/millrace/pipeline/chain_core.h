@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ChainCore: what every compiled chain does beside its own loop: it knows the outputs, seals where they are due and
 // splits the batch's ack exactly there, so that a replay seals the same objects, takes back what a failed record wrote,
-// and puts the counts together. Lane thread; owned by the chain.
+// keeps what is skipped where a place is given for it, and puts the counts together. Lane thread; owned by the chain.
 #pragma once
 
 #include <cstddef>
@@ -18,6 +18,7 @@
 #include "millrace/base/error.h"
 #include "millrace/pipeline/chain.h"
 #include "millrace/pipeline/chain_output.h"
+#include "millrace/pipeline/dead_letters.h"
 #include "millrace/record/record_flow.h"
 #include "millrace/source/payload_batch.h"
 
@@ -56,6 +57,8 @@ class ChainCore {
       if (staged_) reached |= output->commit(meta);
       due = due || output->sink().seal_due() || output->sink().blocked();
     }
+    if (letters_ && letters_->waiting()) [[unlikely]]
+      due |= letters_->write(batch_->payloads[next], meta, *ack_);
     if (ledger_) count_fate(staged_ ? reached : flow_.filtered == filtered_);
     return !due || seal_behind();
   }
@@ -69,7 +72,7 @@ class ChainCore {
   [[nodiscard]] bool blocked() const;
   void count_fate(bool reached) {
     if (flow_.rejected != rejected_) {
-      fates_.skip(flow_.rejected_as);
+      letters_ ? fates_.dead_letter(letters_->reason()) : fates_.skip(flow_.rejected_as);
     } else if (reached) {
       ++fates_.out;
     } else {
@@ -83,7 +86,8 @@ class ChainCore {
 
   RecordFlow flow_;
   const LaneOutputs* sinks_;
-  const std::shared_ptr<Ledger> ledger_;  ///< null: nobody asks
+  const std::unique_ptr<DeadLetters> letters_;  ///< null: skipped records are kept nowhere
+  const std::shared_ptr<Ledger> ledger_;        ///< null: nobody asks
   const bool staged_;
   std::vector<std::unique_ptr<ChainOutput>> outputs_;
   std::optional<Error> build_error_;

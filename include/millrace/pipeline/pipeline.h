@@ -45,6 +45,7 @@ struct PipelineSnapshot {
   std::uint64_t records_out = 0;
   std::uint64_t records_filtered = 0;
   std::uint64_t records_skipped = 0;
+  std::uint64_t records_dead_lettered = 0;
   std::uint64_t payload_bytes = 0;
   std::uint64_t bytes_written = 0;
   std::uint64_t batches_written = 0;
@@ -71,6 +72,13 @@ class Pipeline {
   /// Result is kept and ends run() with its error, so that assembly reads as one expression.
   Pipeline& sink(Result<std::unique_ptr<Sink>> sink) { return this->sink("sink", std::move(sink)); }
   Pipeline& sink(std::string name, Result<std::unique_ptr<Sink>> sink);
+
+  /// Where records that a policy skips are kept, each with its bytes, where it came from, and why
+  /// (docs/formats/dead_letter.md). Written as the sink's encode_spec() says, without its wrapper. Positions wait until
+  /// a letter is durable; a sink that drops what it cannot write is refused.
+  Pipeline& dead_letter(Result<std::unique_ptr<Sink>> sink) {
+    return this->sink(std::string(kDeadLetterSink), std::move(sink));
+  }
 
   /// `factory`: callable taking ChainContext, returning a composition (`decode | ops | encode`); called once per lane.
   template <class Factory>

@@ -26,7 +26,10 @@ struct RunReport {
   std::uint64_t records_in = 0;
   std::uint64_t records_out = 0;
   std::uint64_t records_filtered = 0;
-  std::map<std::string, std::uint64_t> records_skipped;  ///< by reason
+  std::map<std::string, std::uint64_t> records_skipped;  ///< by reason; kept nowhere
+  /// By reason; handed to the sink of the dead letters, which has so many of them for sure.
+  std::map<std::string, std::uint64_t> records_dead_lettered;
+  std::uint64_t dead_letters_written = 0;
   std::uint64_t objects_skipped = 0;      ///< left out unread by the source, as it was told to; earlier runs included
   std::uint64_t objects_quarantined = 0;  ///< set aside by the source, as they could not be read; as above
   std::uint64_t payload_bytes = 0;        ///< decoded payload bytes in

@@ -20,9 +20,18 @@ namespace millrace {
 /// Names one stage of a chain within its RecordFlow.
 using StageId = std::uint32_t;
 
+/// Whoever keeps the records that are skipped. Called while the record's batch is whole, on the lane's thread.
+class SkippedRecords {
+ public:
+  virtual ~SkippedRecords() = default;
+  virtual void note(const Error& error, StageId stage) = 0;
+};
+
 class RecordFlow {
  public:
   explicit RecordFlow(Logger log = {}) : log_(std::move(log)) {}
+
+  SkippedRecords* kept_by = nullptr;  ///< is told of each skip; null: nobody keeps them
 
   std::uint64_t decoded = 0;   ///< records decoders gave on
   std::uint64_t filtered = 0;  ///< records dropped on purpose

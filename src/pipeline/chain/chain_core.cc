@@ -9,7 +9,15 @@
 namespace millrace {
 
 ChainCore::ChainCore(const ChainContext& context, bool staged)
-    : flow_(context.log), sinks_(context.outputs), ledger_(context.ledger), staged_(staged) {}
+    : flow_(context.log),
+      sinks_(context.outputs),
+      letters_(sinks_->dead_letters() == nullptr
+                   ? nullptr
+                   : std::make_unique<DeadLetters>(*sinks_->dead_letters(), sinks_->dead_letter_spec(), flow_)),
+      ledger_(context.ledger),
+      staged_(staged) {
+  flow_.kept_by = letters_.get();
+}
 
 ChainOutput* ChainCore::output(std::string_view sink, const std::string& stage) {
   const auto refuse = [&](std::string text) {
@@ -17,8 +25,13 @@ ChainOutput* ChainCore::output(std::string_view sink, const std::string& stage) 
     return nullptr;
   };
   std::string names;
-  for (const auto& [name, lane_sink] : sinks_->all()) names += (names.empty() ? "'" : ", '") + name + "'";
-  if (sink.empty() && sinks_->all().size() > 1) {
+  std::size_t several = 0;
+  for (const auto& [name, lane_sink] : sinks_->all()) {
+    if (lane_sink.get() == sinks_->dead_letters()) continue;
+    names += (names.empty() ? "'" : ", '") + name + "'";
+    ++several;
+  }
+  if (sink.empty() && several > 1) {
     return refuse("the pipeline has several sinks (" + names + "); say which one with .to(\"name\")");
   }
   LaneSink* found = sinks_->find(sink);
@@ -33,7 +46,8 @@ ChainOutput* ChainCore::output(std::string_view sink, const std::string& stage) 
 }
 
 bool ChainCore::blocked() const {
-  return std::any_of(outputs_.begin(), outputs_.end(), [](const auto& output) { return output->sink().blocked(); });
+  return (letters_ && letters_->sink().blocked()) ||
+         std::any_of(outputs_.begin(), outputs_.end(), [](const auto& output) { return output->sink().blocked(); });
 }
 
 bool ChainCore::begin_run(const PayloadBatch& batch, std::size_t from, AckRef& ack, AckIssuer& issuer) {
@@ -50,6 +64,7 @@ bool ChainCore::begin_run(const PayloadBatch& batch, std::size_t from, AckRef& a
     output->begin_run(ack);
     output->sink().begin_batch(batch);
   }
+  if (letters_) letters_->sink().begin_batch(batch);
   // A sink may have sealed what must not be mixed with this batch.
   return !blocked();
 }
@@ -87,11 +102,13 @@ bool ChainCore::seal_before(const RecordMeta& meta) {
 
 bool ChainCore::seal_behind() {
   const auto is_due = [](const auto& output) { return output->sink().seal_due(); };
-  if (std::any_of(outputs_.begin(), outputs_.end(), is_due)) {
+  const bool letters_due = letters_ && is_due(letters_);
+  if (letters_due || std::any_of(outputs_.begin(), outputs_.end(), is_due)) {
     const AckRef before = split_before(next + 1);
     for (const auto& output : outputs_) {
       if (is_due(output)) output->sink().seal_due_files();
     }
+    if (letters_due) letters_->sink().seal_due_files();
   }
   return !blocked();
 }
@@ -100,13 +117,18 @@ ChainStep ChainCore::end_run(bool failed, std::optional<std::string> thrown, Cha
   ChainStep step{next, std::nullopt};
   if (failed || thrown) {
     for (const auto& output : outputs_) output->discard();
+    if (letters_) letters_->discard();
     step.error = thrown ? thrown_error(*thrown) : flow_.take_error();
   }
   counts.records_in += next - from_;
   for (std::size_t i = from_; i < next; ++i) counts.payload_bytes += batch_->payloads[i].size();
   counts.records_decoded += flow_.decoded;
   counts.filtered += flow_.filtered;
-  for (const auto& [code, count] : flow_.skipped()) counts.skip(code, count);
+  if (letters_) {
+    for (const auto& [code, count] : letters_->take_counts()) RecordFates::add(counts.dead_lettered, code, count);
+  } else {
+    for (const auto& [code, count] : flow_.skipped()) counts.skip(code, count);
+  }
   if (ledger_) close_account(next);
   counts.records_out += encoded_;
   for (const auto& output : outputs_) counts.records_out += output->take_records();

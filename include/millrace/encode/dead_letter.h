@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// DeadLetterFormat: how a record that was skipped is kept: one JSON object with its bytes, where it came from and why
+// it was skipped (docs/formats/dead_letter.md), or its bytes alone where the sink writes raw. A pure function of the
+// record and its error, so that a replay writes the same bytes. One per lane, on its thread.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "millrace/base/bytes.h"
+#include "millrace/base/error.h"
+#include "millrace/encode/encode_spec.h"
+#include "millrace/encode/json_wrapper.h"
+#include "millrace/record/record_meta.h"
+
+namespace millrace {
+
+/// Bytes of an error's text that are kept.
+inline constexpr std::size_t kLongestDeadLetterError = 4096;
+
+/// What is kept of one record beside its coordinates. Borrowed for the call.
+struct DeadLetter {
+  std::string_view stage;  ///< "stage 1 (decode json)"
+  ErrorCode reason{};
+  std::string_view error;
+  std::string_view payload;  ///< of the source record, as it came
+};
+
+class DeadLetterFormat {
+ public:
+  explicit DeadLetterFormat(const EncodeSpec& spec);
+
+  /// Appends one letter, with what ends it: a newline, the delimiter of raw.
+  void append(const DeadLetter& letter, const RecordMeta& meta, ByteBuffer& out);
+
+ private:
+  void append_object(const DeadLetter& letter, const RecordMeta& meta, ByteBuffer& out);
+
+  const EncodeSpec spec_;
+  JsonWrapper wrapper_;
+};
+
+}  // namespace millrace
