@@ -21,6 +21,7 @@ AckRef AckIssuer::issue_from(PartitionLedger& ledger, Offset last) {
   AckNode* node = queue_->take_node();
   node->references.store(1, memory_order_relaxed);
   node->failed.store(false, memory_order_relaxed);
+  node->put_off.store(false, memory_order_relaxed);
   node->partition = ledger.partition;
   node->epoch = ledger.epoch;
   node->seq = BatchSeq(ledger.issued.fetch_add(1, memory_order_acq_rel));

@@ -75,8 +75,10 @@ void AckQueue::drain(std::vector<Resolution>& out) {
   const MutexLock lock(mutex_);
   while (node != nullptr) {
     AckNode* next = node->next;
-    out.push_back({node->partition, node->epoch, node->seq, node->last_offset,
-                   node->failed.load(memory_order_relaxed) ? AckStatus::failed : AckStatus::delivered});
+    const AckStatus status = node->failed.load(memory_order_relaxed)    ? AckStatus::failed
+                             : node->put_off.load(memory_order_relaxed) ? AckStatus::put_off
+                                                                        : AckStatus::delivered;
+    out.push_back({node->partition, node->epoch, node->seq, node->last_offset, status});
     free_.push_back(node);
     node = next;
   }

@@ -17,6 +17,11 @@ struct Checkpointer::State {
   };
   std::shared_ptr<AckQueue> queue;
   Epoch epoch;
+  /// What rests until the next run is not waited for.
+  static std::uint64_t pending(const Partition& of) {
+    const std::uint64_t outstanding = of.ledger->pending();
+    return of.tracker.resting() ? outstanding - std::min(outstanding, of.tracker.ended_behind()) : outstanding;
+  }
   std::unordered_map<PartitionId, Partition> partitions;
   std::vector<Resolution> resolutions;
 };
@@ -85,13 +90,13 @@ void Checkpointer::put_back(std::span<const PartitionWatermark> watermarks) {
 
 std::uint64_t Checkpointer::pending() const {
   std::uint64_t sum = 0;
-  for (const auto& [id, partition] : state_->partitions) sum += partition.ledger->pending();
+  for (const auto& [id, partition] : state_->partitions) sum += State::pending(partition);
   return sum;
 }
 
 std::uint64_t Checkpointer::pending(PartitionId partition) const {
   const auto found = state_->partitions.find(partition);
-  return found == state_->partitions.end() ? 0 : found->second.ledger->pending();
+  return found == state_->partitions.end() ? 0 : State::pending(found->second);
 }
 
 bool Checkpointer::blocked() const {

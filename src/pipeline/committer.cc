@@ -43,6 +43,7 @@ Result<void> Committer::commit_once(bool held_up) {
   options_.metrics->commits_ok.add();
   succeeded_ = last_;
   for (const PartitionWatermark& one : moved) committed_[one.partition] = one.watermark;
+  if (options_.committed) options_.committed(moved);
   return {};
 }
 

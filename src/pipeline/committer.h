@@ -3,6 +3,7 @@
 // time. Control thread.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <vector>
 
@@ -23,6 +24,8 @@ class Committer {
     Random* random = &Random::system();
     Logger log;
     Duration interval{0};
+    /// Told of what a commit has taken.
+    std::function<void(std::span<const PartitionWatermark>)> committed;
   };
   explicit Committer(Options options) : options_(std::move(options)), last_(options_.clock->now()) {}
 

@@ -53,9 +53,10 @@ void ControlLoop::wind_down() {
   // has failed may still be in its last run, whose records count too.
   std::uint64_t parked = 0;
   for (const LiveLane& lane : lanes_.all()) parked += lane.status->parked_records.load(memory_order_relaxed);
-  const std::uint64_t revoked = board_->records_revoked.load();
+  const std::uint64_t left_out =
+      board_->records_revoked.load() + board_->records_put_off.load() + board_->records_recalled.load();
   const std::size_t threads_left = pool_.quit(deadline + kQuitGrace);
-  const std::uint64_t settled = board_->records_written.load() + board_->records_dropped.load() + revoked;
+  const std::uint64_t settled = board_->records_written.load() + board_->records_dropped.load() + left_out;
   unacknowledged_ = board_->records_encoded.load() - std::min(settled, board_->records_encoded.load()) + parked;
   Result<void> closed = close_sinks(deadline);
   pump();

@@ -69,7 +69,11 @@ ControlLoop::ControlLoop(Options options)
                   .clock = options_.clock,
                   .random = options_.random,
                   .log = options_.log,
-                  .interval = options_.pipeline.checkpoint_interval}),
+                  .interval = options_.pipeline.checkpoint_interval,
+                  .committed =
+                      [this](std::span<const PartitionWatermark> settled) {
+                        for (const auto& sink : options_.sinks) sink->settled(settled);
+                      }}),
       back_pressure_(*options_.source, options_.metrics, *options_.clock),
       stalls_(checkpointer_, pointers(options_.sinks), *board_, options_.pipeline.stalled_fail_after),
       self_(std::make_shared<ControlLoop*>(this)) {}

@@ -50,19 +50,26 @@ bool LaneTask::ready_to_poll() {
   const bool said = status().at_limit.exchange(true, memory_order_acq_rel);
   if (!full()) return true;
   if (!said) options_.board->wake_control();
-  seal_what_holds_the_watermark();
-  return false;
+  return !seal_what_holds_the_watermark();
 }
 
-// A lane at its limit whose oldest batch lies in a chunk of its own would wait for itself.
-void LaneTask::seal_what_holds_the_watermark() {
+// A lane at its limit whose oldest batch lies in a chunk of its own would wait for itself. False when that chunk may
+// not end yet, so that more must come first.
+bool LaneTask::seal_what_holds_the_watermark() {
   const BatchSeq next = options_.issuer.next_to_settle(status().partition);
+  const auto holds = [next](const LaneSink& sink) {
+    const AckRef* oldest = sink.oldest_open();
+    return oldest != nullptr && oldest->seq() == next;
+  };
+  bool sealed = true;
   for (const auto& [name, sink] : options_.outputs->all()) {
-    const AckRef* oldest = sink->oldest_open();
-    if (oldest != nullptr && oldest->seq() == next) sink->seal(SealReason::pressure);
+    if (!holds(*sink)) continue;
+    sink->seal(SealReason::pressure);
+    if (holds(*sink)) sealed = false;
   }
-  offer();
+  const bool clear = offer();
   post_open();
+  return sealed || !clear;
 }
 
 LaneTask::Step LaneTask::poll(Duration timeout) {
@@ -139,6 +146,7 @@ LaneTask::Step LaneTask::run_chain() {
   } else {
     cursor_ = ran->next;
   }
+  count_left_out();
   status().parked_records.store(batch_ ? batch_->payloads.size() - cursor_ : 0, memory_order_relaxed);
   offer();
   post_open();
@@ -198,6 +206,7 @@ void LaneTask::stop() {
 void LaneTask::wind_up() {
   if (end_->posted) return;
   if (!std::exchange(end_->sealed, true)) seal_all(end_->reason);
+  count_left_out();
   post_open();
   if (!offer()) return;
   end_->posted = true;
@@ -237,6 +246,16 @@ bool LaneTask::offer() {
   // A paused source has to be resumed before the lane is polled again; see BackPressure.
   if (clear && posted.paused.load(memory_order_seq_cst)) options_.board->wake_control();
   return clear;
+}
+
+// Encoded, and yet in no batch.
+void LaneTask::count_left_out() {
+  for (const auto& [name, sink] : options_.outputs->all()) {
+    if (const std::uint64_t recalled = sink->take_recalled(); recalled != 0)
+      options_.board->records_recalled.fetch_add(recalled, memory_order_relaxed);
+    if (const std::uint64_t put_off = sink->take_put_off(); put_off != 0)
+      options_.board->records_put_off.fetch_add(put_off, memory_order_relaxed);
+  }
 }
 
 void LaneTask::seal_all(SealReason reason) {

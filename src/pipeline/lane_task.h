@@ -73,7 +73,8 @@ class LaneTask {
   void wind_up();
   bool offer();
   void seal_all(SealReason reason);
-  void seal_what_holds_the_watermark();
+  [[nodiscard]] bool seal_what_holds_the_watermark();
+  void count_left_out();
   void abandon();
   void post_open();
   void set_phase(LanePhase phase);

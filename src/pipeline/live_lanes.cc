@@ -73,6 +73,7 @@ Result<std::unique_ptr<LaneTask>> LiveLanes::build(std::unique_ptr<SourceLane> l
     LaneSink::Options ends = sink->lane_options();
     ends.lane = status->id;
     ends.partition = status->partition;
+    ends.waker = waker;
     ends.first_sequence = epoch.value() << kSequenceBits;
     auto end = std::make_unique<LaneSink>(std::move(ends), sink->queue());
     if (sink->holds_letters()) {

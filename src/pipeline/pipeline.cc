@@ -51,6 +51,7 @@ struct Pipeline::State {
   std::shared_ptr<RunBoard> board MILLRACE_GUARDED_BY(board_mutex);
 
   Result<void> check_assembly() const;
+  Result<void> check_replays(const Source& source) const;
   Result<void> open_sinks(const SinkContext& context, const Meter& meter, ControlLoop::Options& parts);
   Result<std::unique_ptr<ControlLoop>> build(std::shared_ptr<Source> source, const Meter& meter);
   Result<std::unique_ptr<ControlLoop>> start(std::shared_ptr<Source> source);
@@ -130,7 +131,29 @@ Result<void> Pipeline::State::open_sinks(const SinkContext& context, const Meter
   return {};
 }
 
+// What a sink that writes exactly once needs of the others.
+Result<void> Pipeline::State::check_replays(const Source& source) const {
+  for (const auto& [name, sink] : sinks) {
+    const SinkTraits traits = sink->traits();
+    const bool by_content = sink->seal_policy().by_content;
+    if (!traits.recalls && !by_content) continue;
+    const std::string who = sink_component(name);
+    if (const std::string gap = source.replay_gap(); !gap.empty())
+      return fail(Error::config(fmt::format("{} cannot write exactly once: {}", who, gap)));
+    if (traits.recalls && !traits.ordered)
+      return fail(Error::config(fmt::format("{} recalls what it has written, so it must be ordered", who)));
+    if (by_content && sinks.size() > 1) {
+      return fail(Error::config(
+          fmt::format("{} seals by content alone, which needs to be the only sink: a position that waits for another "
+                      "one rests inside its files",
+                      who)));
+    }
+  }
+  return {};
+}
+
 Result<std::unique_ptr<ControlLoop>> Pipeline::State::build(std::shared_ptr<Source> source, const Meter& meter) {
+  MILLRACE_TRY(check_replays(*source));
   ControlLoop::Options parts;
   parts.pipeline = options;
   parts.source = std::move(source);

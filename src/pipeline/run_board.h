@@ -53,7 +53,9 @@ class RunBoard {
   Count records_encoded{0};  ///< over all sinks
   Count records_filtered{0};
   Count payload_bytes{0};
-  Count records_revoked{0};  ///< encoded, and dropped with a lane that left before they were handed over
+  Count records_put_off{0};   ///< encoded into files that may not end yet, and left to the next run by a drain
+  Count records_recalled{0};  ///< left out by a sink that has them from an earlier run
+  Count records_revoked{0};   ///< encoded, and dropped with a lane that left before they were handed over
   // I/O threads.
   Count records_written{0};  ///< in batches that their writer called durable
   Count letters_written{0};  ///< dead letters in such batches

@@ -74,7 +74,13 @@ std::optional<Error> SinkShared::close_error() const {
 }
 
 void SinkLoop::run() {
-  while (std::optional<SinkQueue::Taken> taken = shared_->queue.take(index_)) write_and_settle(std::move(*taken));
+  while (std::optional<SinkQueue::Taken> taken = shared_->queue.take(index_)) {
+    if (taken->question) {
+      answer(*taken->question);
+    } else {
+      write_and_settle(std::move(*taken));
+    }
+  }
   shared_->note_close(
       guarded(shared_->name + ": closing its writer", [this] { return writer_->close(shared_->gate.deadline()); }));
 }
@@ -93,21 +99,41 @@ void SinkLoop::write_and_settle(SinkQueue::Taken taken) {
   settle(std::move(taken), std::move(acks), written);
 }
 
-// One burst of tries, or tries without end: the policy decides.
+// A lane waits for the answer before its first record; without one it never begins.
+void SinkLoop::answer(RecallRequest& question) {
+  const auto once = [&] {
+    return guarded(shared_->name, [&] { return writer_->recall(question.partition, question.origin.get()); });
+  };
+  Result<Recall> recalled = try_until_done<Recall>(once);
+  if (recalled) {
+    question.answer(*std::move(recalled));
+    return;
+  }
+  shared_->board->report(
+      shared_->name, std::move(recalled).error().prefixed(
+                         fmt::format("asking what is written of partition {} already: ", question.partition.value())));
+}
+
 Result<Receipt> SinkLoop::write(SealedBatch& batch) {
+  return try_until_done<Receipt>([&] { return try_once(batch); });
+}
+
+// One burst of tries, or tries without end: the policy decides.
+template <class T, class TryOnce>
+Result<T> SinkLoop::try_until_done(TryOnce try_once) {
   const RetryPolicy& policy = shared_->retry;
   Backoff backoff(policy.backoff, *shared_->random);
   RetryMark mark(*shared_);
   for (int tries = 1;; ++tries) {
-    Result<Receipt> written = try_once(batch);
-    if (written || !written.error().is_retryable()) return written;
+    Result<T> done = try_once();
+    if (done || !done.error().is_retryable()) return done;
     if (policy.on_failure != OnWriteFailure::stall && tries >= policy.max_attempts) {
-      return fail(std::move(written).error().prefixed(fmt::format("given up after {} tries: ", tries)));
+      return fail(std::move(done).error().prefixed(fmt::format("given up after {} tries: ", tries)));
     }
-    mark.note(written.error().describe());
-    if (!wait_for_next_try(backoff, written.error())) {
-      return fail(Error::fatal(ErrorCode::deadline, fmt::format("not written by the drain deadline after {} tries: {}",
-                                                                tries, written.error().describe())));
+    mark.note(done.error().describe());
+    if (!wait_for_next_try(backoff, done.error())) {
+      return fail(Error::fatal(ErrorCode::deadline, fmt::format("not done by the drain deadline after {} tries: {}",
+                                                                tries, done.error().describe())));
     }
   }
 }

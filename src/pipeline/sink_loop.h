@@ -77,7 +77,10 @@ class SinkLoop {
 
  private:
   void write_and_settle(SinkQueue::Taken taken);
+  void answer(RecallRequest& question);
   [[nodiscard]] Result<Receipt> write(SealedBatch& batch);
+  template <class T, class TryOnce>
+  [[nodiscard]] Result<T> try_until_done(TryOnce try_once);
   [[nodiscard]] Result<Receipt> try_once(SealedBatch& batch);
   [[nodiscard]] bool wait_for_next_try(Backoff& backoff, const Error& error);
   [[nodiscard]] bool too_late() const;

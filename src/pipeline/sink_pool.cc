@@ -51,6 +51,7 @@ Result<std::unique_ptr<SinkPool>> SinkPool::open(Options options) {
   }
   lane_options.log = shared->log;
   lane_options.policy = policy;
+  lane_options.recalls = traits.recalls;
   lane_options.envelope = sink.envelope();
   lane_options.clock = &clock;
   return std::unique_ptr<SinkPool>(new SinkPool(std::move(options.name), std::move(shared), std::move(writers),

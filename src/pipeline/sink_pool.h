@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,7 @@ class SinkPool {
     return writes_time_out_ && shared_->writing.load(memory_order_relaxed) != 0;
   }
 
+  void settled(std::span<const PartitionWatermark> watermarks) { shared_->sink->settled(watermarks); }
   void post_depth() { shared_->metrics.queue_depth.set(static_cast<double>(shared_->queue.depth())); }
 
   /// Tries end at `deadline` from now on.

@@ -42,6 +42,7 @@ LaneSink::LaneSink(Options options, SealedBatchQueue& queue)
       queue_(&queue),
       compressor_(options_.policy.compression.codec == Codec::none ? nullptr
                                                                    : make_compressor(options_.policy.compression)),
+      choosing_(boundary_span_ != 0 || options_.policy.routed),
       next_sequence_(options_.first_sequence) {
   if (options_.budget) options_.budget->join();
 }
@@ -53,6 +54,11 @@ LaneSink::~LaneSink() {
 
 void LaneSink::begin_batch(const PayloadBatch& batch) {
   batch_time_ = options_.clock->now();
+  if (options_.recalls && !heard_ && !asked_) {
+    asked_ = std::make_shared<RecallRequest>(options_.partition, batch.origin, options_.waker);
+    queue_->ask(asked_);
+    if (!hear()) return;
+  }
   // Between batches no record is half-way, so what is sealed here answers for earlier batches only.
   if (options_.policy.per_object && !files_.empty() &&
       !same_object(files_.front()->chunk.origin.get(), batch.origin.get())) {
@@ -62,30 +68,52 @@ void LaneSink::begin_batch(const PayloadBatch& batch) {
 }
 
 std::int64_t LaneSink::bucket_of(const RecordMeta& meta) const noexcept {
-  if (meta.timestamp == kNoTimestamp) return OpenFile::kAnyTime;
+  if (boundary_span_ == 0 || meta.timestamp == kNoTimestamp) return FileSeries::kNoTime;
   return bucket(meta.timestamp, boundary_span_);
 }
 
-/// The open file that takes records of this time; null when there is none.
-OpenFile* LaneSink::find(std::int64_t bucket) const noexcept {
-  const auto takes = [bucket](const OpenFile& file) {
-    return file.bucket == bucket || file.bucket == OpenFile::kAnyTime;
-  };
-  if (current_ != nullptr && current_ != fresh_.get() && (bucket == OpenFile::kAnyTime || takes(*current_))) {
+/// True when nothing is asked that is not answered.
+bool LaneSink::hear() {
+  if (!asked_) return true;
+  if (!asked_->answered()) return false;
+  recall_ = std::exchange(asked_, nullptr)->take();
+  heard_ = choosing_ = true;
+  current_ = nullptr;
+  return true;
+}
+
+/// The open file of these records; null when there is none.
+OpenFile* LaneSink::find(std::int64_t bucket, std::string_view route) const noexcept {
+  const auto takes = [&](const OpenFile& file) { return file.chunk.series.is(bucket, route); };
+  if (current_ != nullptr && current_ != fresh_.get() && current_ != left_out_.get() && takes(*current_)) {
     return current_;
   }
-  // A record without a time belongs to whatever is open.
-  if (bucket == OpenFile::kAnyTime) return files_.empty() ? nullptr : files_.back().get();
   const auto found = std::ranges::find_if(files_, [&](const auto& file) { return takes(*file); });
   return found == files_.end() ? nullptr : found->get();
 }
 
-/// Within one source record all timestamps are equal, so no room is made in the middle of its output.
-void LaneSink::choose(const RecordMeta& meta) {
-  const std::int64_t bucket = boundary_span_ == 0 ? OpenFile::kAnyTime : bucket_of(meta);
-  OpenFile* file = find(bucket);
+/// Whether an earlier run has seen to this record. Forgets what was recalled once that reaches no further.
+bool LaneSink::is_durable(const RecordMeta& meta, std::int64_t bucket, std::string_view route) {
+  if (!recall_) return false;
+  if (meta.offset <= recall_->reaches()) return recall_->has(bucket, route, meta.offset);
+  recall_.reset();
+  if (current_ == left_out_.get()) current_ = nullptr;
+  left_out_.reset();
+  choosing_ = boundary_span_ != 0 || options_.policy.routed;
+  return false;
+}
+
+void LaneSink::choose(const RecordMeta& meta, std::string_view route) {
+  const std::int64_t bucket = bucket_of(meta);
+  if (is_durable(meta, bucket, route)) {
+    if (!left_out_) left_out_ = std::make_unique<OpenFile>();
+    current_ = left_out_.get();
+    return;
+  }
+  OpenFile* file = find(bucket, route);
   if (file == nullptr) {
-    if (files_.size() >= max_open_) make_room();
+    // Half of a source record must not be durable, so room is made behind it.
+    if (files_.size() >= max_open_) due_ = true;
     if (!fresh_) fresh_ = std::make_unique<OpenFile>();
     file = fresh_.get();
     if (file->chunk.bytes.capacity() == 0) file->chunk.bytes = queue_->take_buffer();
@@ -95,7 +123,8 @@ void LaneSink::choose(const RecordMeta& meta) {
     file->chunk.bytes.clear();
     file->chunk.bytes.append(options_.envelope.header);
     file->whole = file->chunk.bytes.size();
-    file->bucket = bucket;
+    file->chunk.series.bucket = bucket;
+    file->chunk.series.route = route;
     look_again_at(*file);
   }
   if (file == current_) return;
@@ -103,8 +132,14 @@ void LaneSink::choose(const RecordMeta& meta) {
   file->used = ++uses_;
 }
 
-void LaneSink::begin_file(const RecordMeta& meta) {
+/// False when the record is left out.
+bool LaneSink::begin_file(const RecordMeta& meta) {
   EncodedChunk& chunk = current_->chunk;
+  if (current_ == left_out_.get()) {
+    chunk.records = 0;
+    ++recalled_records_;
+    return false;
+  }
   chunk.partition = options_.partition;
   chunk.first_offset = meta.offset;
   chunk.first_timestamp = meta.timestamp;
@@ -112,22 +147,31 @@ void LaneSink::begin_file(const RecordMeta& meta) {
   chunk.opened_unix = options_.clock->unix_micros();
   chunk.origin = batch_origin_;
   chunk.appended = batch_time_;
-  next_due_ = std::min(next_due_, due_time(chunk));
+  if (const auto* made = recall_ ? recall_->to_be_made(chunk.series, meta.offset) : nullptr) {
+    current_->cut = made->last;
+    current_->look_at = 0;
+  } else {
+    next_due_ = std::min(next_due_, due_time(chunk));
+  }
   files_.push_back(std::move(fresh_));
+  return true;
 }
 
 void LaneSink::make_room() {
-  if (files_.empty()) return;
-  const auto oldest = std::ranges::min_element(files_, {}, [](const auto& file) { return file->used; });
-  seal_file(static_cast<std::size_t>(oldest - files_.begin()),
-            max_open_ == 1 ? SealReason::boundary : SealReason::pressure);
+  std::size_t oldest = files_.size();
+  for (std::size_t i = 0; i < files_.size(); ++i) {
+    const OpenFile& file = *files_[i];
+    if (!file.cut && (oldest == files_.size() || file.used < files_[oldest]->used)) oldest = i;
+  }
+  if (oldest == files_.size()) return;
+  seal_file(oldest, max_open_ == 1 ? SealReason::boundary : SealReason::pressure);
 }
 
 /// Behind a whole record of a file that has reached a limit, or a block to pack.
 void LaneSink::look(OpenFile& file) {
   if (is_due(file)) {
     due_ = true;
-  } else if (compressor_) {
+  } else if (compressor_ && file.chunk.bytes.size() >= kPackedBlock) {
     pack(file);
   }
 }
@@ -142,6 +186,10 @@ void LaneSink::pack(OpenFile& file) {
 }
 
 void LaneSink::look_again_at(OpenFile& file) const noexcept {
+  if (file.cut) {
+    file.look_at = 0;
+    return;
+  }
   const std::size_t left = max_bytes_ - std::min<std::uint64_t>(file.encoded, max_bytes_);
   file.look_at = compressor_ ? std::min(left, kPackedBlock) : left;
 }
@@ -154,18 +202,43 @@ void LaneSink::seal_due_files() {
       ++i;
     }
   }
+  for (std::size_t before = 0; files_.size() > max_open_ && files_.size() != before;) {
+    before = files_.size();
+    make_room();
+  }
   due_ = false;
 }
 
 void LaneSink::seal(SealReason reason) {
-  while (!files_.empty()) seal_file(0, reason);
+  const bool by_force = reason == SealReason::pressure || reason == SealReason::drain;
+  for (std::size_t i = 0; i < files_.size();) {
+    if (!by_force || may_end(*files_[i])) {
+      seal_file(i, reason);
+    } else if (reason == SealReason::drain) {
+      put_off(i);
+    } else {
+      ++i;
+    }
+  }
   due_ = false;
 }
 
-void LaneSink::seal_file(std::size_t index, SealReason reason) {
+/// The open file as it is; it is open no more.
+std::unique_ptr<OpenFile> LaneSink::take_out(std::size_t index) {
   std::unique_ptr<OpenFile> file = std::move(files_[index]);
   files_.erase(files_.begin() + static_cast<std::ptrdiff_t>(index));
   if (current_ == file.get()) current_ = nullptr;
+  return file;
+}
+
+void LaneSink::put_off(std::size_t index) {
+  const std::unique_ptr<OpenFile> file = take_out(index);
+  put_off_ += file->chunk.records;
+  file->chunk.acks.put_off();
+}
+
+void LaneSink::seal_file(std::size_t index, SealReason reason) {
+  std::unique_ptr<OpenFile> file = take_out(index);
   ByteBuffer& bytes = file->chunk.bytes;
   bytes.truncate(file->whole);
   bytes.append(options_.envelope.footer);
@@ -181,6 +254,7 @@ void LaneSink::seal_file(std::size_t index, SealReason reason) {
                      {options_.lane, next_sequence_++},
                      options_.clock->now()});
   file->encoded = 0;
+  file->cut.reset();
   file->chunk.bytes = std::move(plain);
   if (!fresh_) fresh_ = std::move(file);
   offer();
@@ -243,7 +317,9 @@ void LaneSink::share_memory() {
     } else if (!files_.empty()) {
       const auto fullest = std::ranges::max_element(files_, {}, [this](const auto& file) { return spillable(*file); });
       if (!spill(**fullest)) {
-        const auto largest = std::ranges::max_element(files_, {}, [](const auto& file) { return file->memory(); });
+        const auto gain = [this](const auto& file) { return may_end(*file) ? file->memory() : 0; };
+        const auto largest = std::ranges::max_element(files_, {}, gain);
+        if (gain(*largest) == 0) return;  // what may not end is bounded by its own limits
         seal_file(static_cast<std::size_t>(largest - files_.begin()), SealReason::pressure);
       }
     } else {
@@ -266,7 +342,7 @@ SteadyTime LaneSink::tick(SteadyTime now) {
   next_due_ = SteadyTime::max();
   for (std::size_t i = 0; i < files_.size();) {
     const EncodedChunk& chunk = files_[i]->chunk;
-    const SteadyTime due = due_time(chunk);
+    const SteadyTime due = may_end(*files_[i]) ? due_time(chunk) : SteadyTime::max();
     if (now < due) {
       next_due_ = std::min(next_due_, due);
       ++i;
@@ -279,6 +355,7 @@ SteadyTime LaneSink::tick(SteadyTime now) {
 }
 
 bool LaneSink::offer() {
+  if (!hear()) return false;
   while (!sealed_.empty() && queue_->try_push(sealed_.front())) sealed_.pop_front();
   return sealed_.empty();
 }
@@ -299,6 +376,8 @@ std::uint64_t LaneSink::abandon() {
   for (const auto& file : files_) records += file->chunk.records;
   files_.clear();
   fresh_.reset();
+  left_out_.reset();
+  asked_.reset();
   current_ = nullptr;
   due_ = false;
   if (options_.budget) options_.budget->change(std::exchange(memory_, 0), 0);

@@ -23,10 +23,21 @@ bool SinkQueue::try_push(SealedBatch& batch) {
     if (closed_ || !budget_->try_take(cost, {batch.token.lane, this})) return false;
     const PartitionId partition = batch.chunk.partition;
     ++in_flight_[partition];
-    shards_[partition.value() % shards_.size()].push_back({std::move(batch), partition, cost});
+    shards_[partition.value() % shards_.size()].push_back(
+        {.batch = std::move(batch), .partition = partition, .cost = cost});
   }
   pushed_.notify_all();
   return true;
+}
+
+void SinkQueue::ask(std::shared_ptr<RecallRequest> request) {
+  {
+    const MutexLock lock(mutex_);
+    if (closed_) return;
+    const PartitionId partition = request->partition;
+    shards_[partition.value() % shards_.size()].push_back({.partition = partition, .question = std::move(request)});
+  }
+  pushed_.notify_all();
 }
 
 ByteBuffer SinkQueue::take_buffer() {
@@ -78,6 +89,7 @@ std::size_t SinkQueue::discard() {
     const MutexLock lock(mutex_);
     for (auto& shard : shards_) {
       for (Taken& taken : shard) {
+        if (taken.question) continue;
         settle(taken.partition);
         discarded.push_back(std::move(taken));
       }

@@ -31,15 +31,17 @@ class SinkQueue final : public SealedBatchQueue {
 
   [[nodiscard]] bool try_push(SealedBatch& batch) override;
   [[nodiscard]] ByteBuffer take_buffer() override;
+  void ask(std::shared_ptr<RecallRequest> request) override;
   void withdraw(LaneId lane) override;
 
   struct Taken {
     SealedBatch batch;
     PartitionId partition;
-    std::size_t cost = 0;  ///< of the budget, whatever a writer makes of the bytes
+    std::size_t cost = 0;                     ///< of the budget, whatever a writer makes of the bytes
+    std::shared_ptr<RecallRequest> question;  ///< to be answered; there is no batch then, and nothing to finish
   };
-  /// The next batch for `worker`; waits for one. Nothing once the queue is closed and holds no more for it. Each batch
-  /// taken is finish()ed.
+  /// The next batch, or question, for `worker`; waits for one. Nothing once the queue is closed and holds no more for
+  /// it. Each batch taken is finish()ed.
   [[nodiscard]] std::optional<Taken> take(std::size_t worker);
   /// The batch is settled, one way or the other: its room is free, its buffer is kept for the next chunk.
   void finish(Taken taken);

@@ -18,6 +18,7 @@ class AckQueue;
 struct AckNode {
   Atomic<std::uint32_t> references{0};
   Atomic<bool> failed{false};
+  Atomic<bool> put_off{false};
   PartitionId partition;
   Epoch epoch;
   BatchSeq seq;
@@ -44,6 +45,10 @@ class AckRef {
   /// The batch will resolve as failed, whatever other holders say. Keeps the reference.
   void fail() noexcept {
     if (node_ != nullptr) node_->failed.store(true, memory_order_relaxed);
+  }
+  /// The batch will resolve as put off, unless a holder says that it failed. Keeps the reference.
+  void put_off() noexcept {
+    if (node_ != nullptr) node_->put_off.store(true, memory_order_relaxed);
   }
   void reset() noexcept { release(); }
   explicit operator bool() const noexcept { return node_ != nullptr; }
@@ -83,6 +88,11 @@ class AckSet {
   void deliver() noexcept { references_.clear(); }
   void fail() noexcept {
     for (AckRef& ack : references_) ack.fail();
+    references_.clear();
+  }
+  /// Nothing of it is written, on purpose: the next run reads it again.
+  void put_off() noexcept {
+    for (AckRef& ack : references_) ack.put_off();
     references_.clear();
   }
   [[nodiscard]] std::size_t size() const noexcept { return references_.size(); }

@@ -6,7 +6,11 @@
 
 namespace millrace {
 
-enum class AckStatus { delivered, failed };
+enum class AckStatus {
+  delivered,
+  put_off,  ///< not written, on purpose: the watermark rests before it, and the next run reads it again
+  failed,
+};
 
 struct Resolution {
   PartitionId partition;

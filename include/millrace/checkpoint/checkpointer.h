@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checkpointer: turns resolutions into watermarks. Per partition and epoch it keeps which outstanding batches resolved;
 // the contiguous delivered prefix gives the watermark, one past its last offset (INV-1). A failed batch blocks
-// everything behind it for good. Pure and synchronous: no thread, no clock, no I/O; owned by the control thread.
+// everything behind it for good, one that was put off until the next run. Pure and synchronous: no thread, no clock, no
+// I/O; owned by the control thread.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +42,8 @@ class Checkpointer {
   /// Puts back watermarks whose commit failed; merged by maximum, taken again next time.
   void put_back(std::span<const PartitionWatermark> watermarks);
 
-  /// Batches issued and not yet behind the watermark, over all partitions or one.
+  /// Batches issued and not yet behind the watermark, over all partitions or one. Behind a batch that was put off only
+  /// those count that have not ended.
   [[nodiscard]] std::uint64_t pending() const;
   [[nodiscard]] std::uint64_t pending(PartitionId partition) const;
   /// True when a failed batch blocks the partition (or any).

@@ -4,7 +4,10 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
+#include <string>
+#include <string_view>
 
 #include "millrace/ack/ack_ref.h"
 #include "millrace/base/bytes.h"
@@ -12,6 +15,21 @@
 #include "millrace/record/record_meta.h"
 
 namespace millrace {
+
+/// Which files of a partition follow one another: those of one hour or day, and of one route. Records of a series are
+/// in its files by rising offset, each source record wholly in one.
+struct FileSeries {
+  static constexpr std::int64_t kNoTime = std::numeric_limits<std::int64_t>::min();
+
+  std::int64_t bucket =
+      kNoTime;        ///< hours or days since the epoch, where files are kept apart by time and records have one
+  std::string route;  ///< made of the records' own values, by who names the files; empty where by none
+
+  [[nodiscard]] bool is(std::int64_t other_bucket, std::string_view other_route) const noexcept {
+    return bucket == other_bucket && route == other_route;
+  }
+  friend bool operator==(const FileSeries&, const FileSeries&) = default;
+};
 
 struct EncodedChunk {
   ByteBuffer bytes;
@@ -24,6 +42,7 @@ struct EncodedChunk {
   SteadyTime opened;                          ///< when the first record was appended
   SteadyTime appended;                        ///< when the last one was
   std::shared_ptr<const Origin> origin;       ///< of the first record; null when it had none
+  FileSeries series;
   AckSet acks;
 };
 

@@ -21,6 +21,9 @@ struct Origin {
   std::string object;  ///< the object's key, byte for byte; empty unless the source reads objects
   std::string etag;    ///< as the store gave it; may be empty
   UnixMicros last_modified = kNoTimestamp;
+  /// Names what the offsets count: under another one the same offset is another record. The same for a lane's whole
+  /// life; empty where the source names none.
+  std::string lineage;
   Offset first_offset;  ///< of the object's first record: a record's index in its object is offset - first_offset
   std::shared_ptr<const Columns> columns;  ///< of records that are rows of the object; null for others
 };

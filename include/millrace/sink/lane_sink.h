@@ -10,6 +10,9 @@
 #include <deque>
 #include <limits>
 #include <memory>
+#include <optional>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "millrace/ack/ack_issuer.h"
@@ -17,6 +20,7 @@
 #include "millrace/codec/compressor.h"
 #include "millrace/sink/open_budget.h"
 #include "millrace/sink/open_file.h"
+#include "millrace/sink/recall.h"
 #include "millrace/sink/sealed_batch.h"
 #include "millrace/sink/sink.h"
 #include "millrace/source/payload_batch.h"
@@ -32,6 +36,8 @@ class SealedBatchQueue {
   [[nodiscard]] virtual bool try_push(SealedBatch& batch) = 0;
   /// A buffer that a written batch has left behind, empty but with its capacity; or a fresh one.
   [[nodiscard]] virtual ByteBuffer take_buffer() = 0;
+  /// Has the writer of the partition answer; here, with nothing. Never waits. A queue that is closed answers nothing.
+  virtual void ask(std::shared_ptr<RecallRequest> request) { request->answer({}); }
   /// What `lane` was refused will not be offered again: the room kept for it is free for others.
   virtual void withdraw(LaneId /*lane*/) {}
 };
@@ -47,6 +53,8 @@ class LaneSink {
     std::uint64_t first_sequence = 0;
     Clock* clock = &Clock::real();
     std::shared_ptr<OpenBudget> budget;  ///< of all lanes of the sink; null: no bound
+    bool recalls = false;                ///< the sink is asked what it holds before the first record
+    Waker waker{};                       ///< of the lane's thread, for the answer
     Logger log{};
   };
   LaneSink(Options options, SealedBatchQueue& queue);
@@ -59,27 +67,31 @@ class LaneSink {
   void begin_batch(const PayloadBatch& batch);
 
   /// Before each source record: does it belong to a file that is not open, while as many are open as may be? Asking
-  /// lets the chain split the ack exactly there and make_room(); begin_record() makes room by itself when nobody asked.
+  /// lets the chain split the ack exactly there and make_room(). When nobody asked, or by the record's time alone it
+  /// cannot be known, there is one file more until the source record is whole: half of one must not be durable.
   [[nodiscard]] bool seal_before(const RecordMeta& meta) const noexcept {
-    return boundary_span_ != 0 && files_.size() >= max_open_ && find(bucket_of(meta)) == nullptr;
+    return boundary_span_ != 0 && !options_.policy.routed && files_.size() >= max_open_ &&
+           find(bucket_of(meta), {}) == nullptr;
   }
   /// Seals the file that was not used for longest.
   void make_room();
   /// Where the encoder puts the next record's bytes; separator and header are there already. Opens the record's file
-  /// when it is not open. Ends with end_record or rollback_record.
-  [[nodiscard]] ByteBuffer& begin_record(const RecordMeta& meta) {
-    if (current_ == nullptr || boundary_span_ != 0) [[unlikely]]
-      choose(meta);
+  /// when it is not open. `route`: where the policy is routed, of this record; copied. Ends with end_record or
+  /// rollback_record.
+  [[nodiscard]] ByteBuffer& begin_record(const RecordMeta& meta, std::string_view route = {}) {
+    if (current_ == nullptr || choosing_) [[unlikely]]
+      choose(meta, route);
     ByteBuffer& bytes = current_->chunk.bytes;
     bytes.truncate(current_->whole);
     if (current_->chunk.records != 0) bytes.append(options_.envelope.separator);
     return bytes;
   }
-  /// The record is whole: counts it and takes a reference on `ack`, one for each batch and file.
+  /// The record is whole: counts it and takes a reference on `ack`, one for each batch and file; unless it is durable
+  /// already.
   void end_record(const RecordMeta& meta, const AckRef& ack) {
     EncodedChunk& open = current_->chunk;
-    if (open.records++ == 0) [[unlikely]]
-      begin_file(meta);
+    if (open.records++ == 0 && !begin_file(meta)) [[unlikely]]
+      return;
     current_->whole = open.bytes.size();
     open.last_offset = meta.offset;
     open.appended = batch_time_;
@@ -94,27 +106,35 @@ class LaneSink {
   [[nodiscard]] bool seal_due() const noexcept { return due_; }
   /// Seals the files that seal_due() is about.
   void seal_due_files();
-  /// Closes every open file that has records, and offers it. A record that was begun and not ended is no part of it.
+  /// Closes every open file that has records, and offers it. A record that was begun and not ended is no part of it. A
+  /// file that may not end yet (SealPolicy::by_content, or one that an earlier run began to write) stays open under
+  /// `pressure`, and is put off by `drain`.
   void seal(SealReason reason);
   /// Seals for age and idle, and gives up memory when there is too little for all lanes; the lane loop calls it between
   /// runs of the chain with the present time. Returns the next time it wants to be called, or SteadyTime::max().
   [[nodiscard]] SteadyTime tick(SteadyTime now);
   /// Offers what is sealed again, oldest first. True when nothing is left.
   bool offer();
-  [[nodiscard]] bool blocked() const noexcept { return !sealed_.empty(); }
+  [[nodiscard]] bool blocked() const noexcept { return asked_ != nullptr || !sealed_.empty(); }
   [[nodiscard]] std::size_t open_files() const noexcept { return files_.size(); }
   /// Encoded bytes in them, wherever they lie.
   [[nodiscard]] std::uint64_t open_bytes() const noexcept;
   /// The oldest batch that an open file answers for; null when they answer for none. A watermark that waits for this
   /// one waits for a seal, not for a write.
   [[nodiscard]] const AckRef* oldest_open() const noexcept;
+  /// Records that a drain has put off since the last call.
+  [[nodiscard]] std::uint64_t take_put_off() noexcept { return std::exchange(put_off_, 0); }
+  /// Records left out since the last call, as they were durable already.
+  [[nodiscard]] std::uint64_t take_recalled() noexcept { return std::exchange(recalled_records_, 0); }
   /// Fails what is open and what is sealed here: it will not be written. Returns how many records that were.
   std::uint64_t abandon();
 
  private:
   [[nodiscard]] bool is_due(const OpenFile& file) const noexcept {
+    if (file.cut) return file.chunk.last_offset >= *file.cut;
     return file.size() >= max_bytes_ || file.chunk.records >= max_records_;
   }
+  [[nodiscard]] bool may_end(const OpenFile& file) const noexcept { return !file.cut && !options_.policy.by_content; }
   void look(OpenFile& file);
   void pack(OpenFile& file);
   void look_again_at(OpenFile& file) const noexcept;
@@ -122,10 +142,14 @@ class LaneSink {
   [[nodiscard]] bool spill(OpenFile& file);
   void share_memory();
   [[nodiscard]] std::int64_t bucket_of(const RecordMeta& meta) const noexcept;
-  [[nodiscard]] OpenFile* find(std::int64_t bucket) const noexcept;
-  void choose(const RecordMeta& meta);
-  void begin_file(const RecordMeta& meta);
+  [[nodiscard]] OpenFile* find(std::int64_t bucket, std::string_view route) const noexcept;
+  void choose(const RecordMeta& meta, std::string_view route);
+  [[nodiscard]] bool is_durable(const RecordMeta& meta, std::int64_t bucket, std::string_view route);
+  [[nodiscard]] bool begin_file(const RecordMeta& meta);
+  bool hear();
+  [[nodiscard]] std::unique_ptr<OpenFile> take_out(std::size_t index);
   void seal_file(std::size_t index, SealReason reason);
+  void put_off(std::size_t index);
   [[nodiscard]] SteadyTime due_time(const EncodedChunk& chunk) const noexcept;
 
   const Options options_;
@@ -138,6 +162,7 @@ class LaneSink {
   std::vector<std::unique_ptr<OpenFile>> files_;  ///< those with records, the one opened first in front
   std::unique_ptr<OpenFile> fresh_;               ///< one without, which the next file will be
   OpenFile* current_ = nullptr;                   ///< the one used last, if it is still open
+  bool choosing_;                                 ///< the next record may belong elsewhere
   bool due_ = false;                              ///< some file is to be sealed
   SteadyTime next_due_ = SteadyTime::max();       ///< no file is too old or too quiet before this
   std::deque<SealedBatch> sealed_;  ///< what the queue has not taken yet; the chain stops as soon as there is one
@@ -145,6 +170,12 @@ class LaneSink {
   SteadyTime batch_time_;
   std::uint64_t next_sequence_;
   std::uint64_t uses_ = 0;
+  std::shared_ptr<RecallRequest> asked_;  ///< until it is answered nothing is taken
+  bool heard_ = false;
+  std::optional<Recall> recall_;        ///< until it says nothing of the records that come
+  std::unique_ptr<OpenFile> left_out_;  ///< what records are encoded into that are durable already
+  std::uint64_t recalled_records_ = 0;
+  std::uint64_t put_off_ = 0;
   std::size_t memory_ = 0;        ///< as the budget was told
   bool warned_of_spool_ = false;  ///< that nothing could be spilled
 };

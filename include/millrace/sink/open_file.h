@@ -6,8 +6,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <memory>
+#include <optional>
 
 #include "millrace/base/bytes.h"
 #include "millrace/encode/encoded_chunk.h"
@@ -20,17 +20,14 @@ namespace millrace {
 inline constexpr std::size_t kPackedBlock = std::size_t{512} << 10U;
 
 struct OpenFile {
-  /// Of a file whose first record has no time: it takes records of any.
-  static constexpr std::int64_t kAnyTime = std::numeric_limits<std::int64_t>::min();
-
   EncodedChunk chunk;       ///< its bytes are those that were neither packed nor spilled
   std::size_t whole = 0;    ///< where the last whole record of them ends
   std::size_t look_at = 0;  ///< from so many of them on the file is to be packed or sealed
   ByteBuffer packed;
   std::unique_ptr<SpillFile> spilled;
-  std::uint64_t encoded = 0;       ///< bytes that were packed or spilled, as they were encoded
-  std::int64_t bucket = kAnyTime;  ///< the hour or day of its records, where files are kept apart by it
-  std::uint64_t used = 0;          ///< grows: the file chosen last has the largest
+  std::uint64_t encoded = 0;  ///< bytes that were packed or spilled, as they were encoded
+  std::uint64_t used = 0;     ///< grows: the file chosen last has the largest
+  std::optional<Offset> cut;  ///< it ends with this record, neither before nor behind: an earlier run began to write it
 
   /// Encoded bytes of the file so far.
   [[nodiscard]] std::uint64_t size() const noexcept { return encoded + chunk.bytes.size(); }

@@ -7,10 +7,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "millrace/base/backoff.h"
+#include "millrace/base/ids.h"
 #include "millrace/base/log.h"
 #include "millrace/base/result.h"
 #include "millrace/base/time.h"
@@ -35,6 +37,10 @@ struct SealPolicy {
   } boundary = Boundary::none;  ///< UTC, of the record's timestamp: a chunk never spans one
   std::size_t max_open = 1;     ///< with a boundary: so many chunks of a lane are open at once, each of its own time
   bool per_object = false;      ///< a chunk never holds records of two objects
+  bool routed = false;          ///< records name a route, and each has chunks of its own, of which max_open are open
+  /// A chunk ends by what is in it alone, never for want of memory or time: what a drain finds open is put off, so that
+  /// a replay makes the same chunks again.
+  bool by_content = false;
   /// How a file is packed while it grows, block by block. Its limits count bytes as they were encoded.
   Compression compression{};
   /// Bytes of memory that open files may hold over all lanes (INV-7); 0: no bound. Beyond it the largest file of a lane
@@ -61,6 +67,9 @@ struct SinkTraits {
   std::size_t concurrency = 1;  ///< writers, each on an I/O thread of its own
   /// Batches of one partition are written one after the other, in order.
   bool ordered = true;
+  /// Its writers answer Writer::recall, and a lane asks before its first record; needs `ordered`, and a source that
+  /// replays (Source::replay_gap).
+  bool recalls = false;
   /// A write that gets nowhere ends with an error by itself, so one under way is trusted however long it lasts. Of
   /// other sinks checkpoint.stalled_fail_after bounds a write too.
   bool writes_time_out = false;
@@ -91,6 +100,9 @@ class Sink {
   [[nodiscard]] virtual EncodeSpec encode_spec() const { return {}; }
   [[nodiscard]] virtual RetryPolicy retry_policy() const { return {}; }
   [[nodiscard]] virtual SinkTraits traits() const { return {}; }
+  /// Everything before these watermarks is durable in every sink, or was dropped on purpose. Control thread, behind
+  /// each commit; must not wait.
+  virtual void settled(std::span<const PartitionWatermark> /*watermarks*/) {}
   /// After the last writer was closed.
   [[nodiscard]] virtual Result<void> close() { return {}; }
 };

@@ -5,6 +5,7 @@
 
 #include "millrace/base/result.h"
 #include "millrace/base/time.h"
+#include "millrace/sink/recall.h"
 #include "millrace/sink/sealed_batch.h"
 
 namespace millrace {
@@ -15,6 +16,10 @@ class Writer {
   /// Success means durable: no crash of this process or machine takes the batch back. A retryable error is tried again
   /// with the same batch and token; any other class ends the tries. One call is one try.
   [[nodiscard]] virtual Result<Receipt> write(SealedBatch& batch) = 0;
+  /// What the destination holds of `partition` already, which this writer will be given the batches of. `origin`: of
+  /// its first batch; may be null. Asked where SinkTraits::recalls says so, before the first batch, and again when the
+  /// partition has been elsewhere meanwhile; tried again as a write is.
+  [[nodiscard]] virtual Result<Recall> recall(PartitionId /*partition*/, const Origin* /*origin*/) { return Recall(); }
   /// No more batches come. Releases what is held, by `deadline`.
   [[nodiscard]] virtual Result<void> close(SteadyTime /*deadline*/) { return {}; }
   /// Any thread: a write under way should end soon with code cancelled; the drain deadline has passed.

@@ -116,6 +116,11 @@ class Source {
 
   /// True for a source that keeps account of what becomes of each record (SourceContext::ledger). Asked before open.
   [[nodiscard]] virtual bool keeps_account() const { return false; }
+  /// Why the same position may stand for another record in another run, in words that say what to set; empty when it
+  /// never does under one Origin::lineage. A sink that writes exactly once asks, before open.
+  [[nodiscard]] virtual std::string replay_gap() const {
+    return "this source does not say that it reads the same records again under the same positions";
+  }
   /// True for a source that ends by itself; decides the exit code of a stop.
   [[nodiscard]] virtual bool bounded() const { return false; }
   /// Any thread.

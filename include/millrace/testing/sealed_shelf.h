@@ -15,8 +15,10 @@ class SealedShelf final : public SealedBatchQueue {
     batches.push_back(std::move(batch));
     return true;
   }
+  void ask(std::shared_ptr<RecallRequest> request) override { request->answer(recall); }
   ByteBuffer take_buffer() override { return std::exchange(recycled, ByteBuffer()); }
 
+  Recall recall;        ///< what a lane is answered
   ByteBuffer recycled;  ///< what the next file grows in
   std::vector<SealedBatch> batches;
 };

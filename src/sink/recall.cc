@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "millrace/sink/recall.h"
+
+#include <algorithm>
+
+namespace millrace {
+
+bool Recall::has(std::int64_t bucket, std::string_view route, Offset offset) const noexcept {
+  if (offset < floor) return true;
+  const auto known = std::ranges::find_if(durable, [&](const Durable& one) { return one.series.is(bucket, route); });
+  return known != durable.end() && offset <= known->through;
+}
+
+const Recall::Unsettled* Recall::to_be_made(const FileSeries& series, Offset first) const noexcept {
+  const auto found = std::ranges::find(unsettled, series, &Unsettled::series);
+  return found != unsettled.end() && first <= found->last ? &*found : nullptr;
+}
+
+Offset Recall::reaches() const noexcept {
+  Offset last(floor.value() - 1);
+  for (const Durable& one : durable) last = std::max(last, one.through);
+  for (const Unsettled& one : unsettled) last = std::max(last, one.last);
+  return last;
+}
+
+}  // namespace millrace
