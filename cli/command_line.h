@@ -53,6 +53,12 @@ struct PlanArguments {
   bool sniff = false;
 };
 
+struct ExplainArguments {
+  InputArguments input;
+  bool json = false;
+  std::string records;  ///< file of sample records, "-": stdin; empty: none
+};
+
 struct VerifyArguments {
   InputArguments input;
   bool json = false;
@@ -73,8 +79,8 @@ struct UsageError {
   std::string text;
 };
 
-using CommandLine = std::variant<RunArguments, ValidateArguments, PlanArguments, StatusArguments, VerifyArguments,
-                                 DescribeArguments, ShowText, UsageError>;
+using CommandLine = std::variant<RunArguments, ValidateArguments, PlanArguments, ExplainArguments, StatusArguments,
+                                 VerifyArguments, DescribeArguments, ShowText, UsageError>;
 
 /// `arguments` without the program's name.
 [[nodiscard]] CommandLine parse_command_line(const std::vector<std::string>& arguments);

@@ -179,6 +179,7 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments) {
   RunArguments run;
   ValidateArguments validate;
   PlanArguments plan;
+  ExplainArguments explain;
   StatusArguments status;
   VerifyArguments verify;
   DescribeArguments describe;
@@ -194,6 +195,12 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments) {
   plan_app->add_flag("--sniff", plan.sniff, "Read the first bytes of a few objects, to tell what they hold")
       ->group("Input");
   choice(*plan_app, "--format", words.plan_format, {"text", "json"}, "How it is printed")->group("Output");
+  CLI::App* explain_app = add_command("explain");
+  add_input(*explain_app, explain.input);
+  explain_app->add_option("--records", explain.records, "Tell the keys of these records, one a line; '-' reads stdin")
+      ->type_name("FILE")
+      ->group("Input");
+  explain_app->add_flag("--json", explain.json, "Print one JSON document")->group("Output");
   add_command("validate")
       ->add_option("FILE", validate.files, "Pipeline files")
       ->type_name("")
@@ -261,6 +268,10 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments) {
     if (std::string problem = input_problem(plan.input); !problem.empty()) return usage(command, problem);
     plan.json = words.plan_format == "json";
     return plan;
+  }
+  if (command == "explain") {
+    if (std::string problem = input_problem(explain.input); !problem.empty()) return usage(command, problem);
+    return explain;
   }
   if (command == "status") {
     if (std::string problem = input_problem(status.input); !problem.empty()) return usage(command, problem);

@@ -107,6 +107,7 @@ int run_program(int count, const char* const* arguments, const Registry& registr
   if (const auto* command = std::get_if<StatusArguments>(&line)) return status(*command, registry);
   if (const auto* command = std::get_if<VerifyArguments>(&line)) return verify(*command, registry);
   if (const auto* command = std::get_if<PlanArguments>(&line)) return plan(*command, registry);
+  if (const auto* command = std::get_if<ExplainArguments>(&line)) return explain(*command, registry);
   return describe(std::get<DescribeArguments>(line), registry);
 }
 

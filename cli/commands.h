@@ -17,6 +17,7 @@ inline constexpr int kExitWithErrors = 4;
 [[nodiscard]] int run(const RunArguments& arguments, const Registry& registry);
 [[nodiscard]] int validate(const ValidateArguments& arguments, const Registry& registry);
 [[nodiscard]] int plan(const PlanArguments& arguments, const Registry& registry);
+[[nodiscard]] int explain(const ExplainArguments& arguments, const Registry& registry);
 [[nodiscard]] int verify(const VerifyArguments& arguments, const Registry& registry);
 [[nodiscard]] int status(const StatusArguments& arguments, const Registry& registry);
 [[nodiscard]] int describe(const DescribeArguments& arguments, const Registry& registry);

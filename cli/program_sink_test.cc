@@ -5,10 +5,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "cli/program_run.h"
 
@@ -54,6 +57,100 @@ TEST_F(SinkProgram, L01_TimesAreOfTheMessageOrOfItsArrival) {
   const std::map<std::string, std::string> files = folder.files("out");
   ASSERT_THAT(files, ElementsAre(Pair(StartsWith("t/2"), "{\"n\":1}\n")));
   EXPECT_THAT(files.begin()->first, Not(HasSubstr("2024")));
+}
+
+// Byte for byte, with the fallback for what lacks the field.
+TEST_F(SinkProgram, L03_RecordsAreKeptApartByAField) {
+  folder.write("in/a.ndjson",
+               "{\"user\":{\"region\":\"eu/1\"},\"n\":1}\n{\"n\":2}\n{\"user\":{\"region\":\"us\"},\"n\":3}\n"
+               "{\"user\":{\"region\":\"eu/1\"},\"n\":4}\n");
+  const std::string sink = "wrap: false\nname_encoding: percent\npath_template: \"{topic}/{field.user.region}\"\n";
+  const Ended ended = millrace({"run", pipeline(sink)});
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  EXPECT_THAT(folder.files("out"),
+              ElementsAre(Pair("t/__HIVE_DEFAULT_PARTITION__/00000-00000000000000000001-00000000000000000001.jsonl",
+                               "{\"n\":2}\n"),
+                          Pair("t/eu%2F1/00000-00000000000000000000-00000000000000000003.jsonl",
+                               "{\"user\":{\"region\":\"eu/1\"},\"n\":1}\n{\"user\":{\"region\":\"eu/1\"},\"n\":4}\n"),
+                          Pair("t/us/00000-00000000000000000002-00000000000000000002.jsonl",
+                               "{\"user\":{\"region\":\"us\"},\"n\":3}\n")));
+  std::filesystem::remove_all(folder.path() / "out");
+  const Ended refused = millrace({"run", pipeline(sink + "on_missing_field: fail\n"), "--reset", "--yes"});
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_THAT(refused.err, HasSubstr("the record names no key: {field.user.region}"));
+  std::filesystem::remove_all(folder.path() / "out");  // what came before the bad record was written
+  const std::string skip = "decode: {json: {on_error: skip}}\n";
+  const Ended skipped = millrace({"run", pipeline(sink + "on_missing_field: fail\n", skip), "--reset", "--yes"});
+  EXPECT_EQ(skipped.code, 0) << skipped.err;
+  EXPECT_EQ(folder.files("out").size(), 2U);
+}
+
+TEST_F(SinkProgram, L04_TyposOfTheTemplateAreRefusedWithTheirPlace) {
+  for (const auto& [wrong, said] : std::map<std::string, std::string>{
+           {"{strem}/{topic}", "at character 1: unknown placeholder {strem}; did you mean {stream}?"},
+           {"{topic}/{date", "at character 9: a '{' without its counterpart"},
+           {"{topic}/{{date}}", "at character 9: a '{' without its counterpart"},
+           {"{topic}/{hour:99}", "at character 9: unknown placeholder {hour:99}"},
+           {"{topic}/{feild.x}", "did you mean {field.x}?"}}) {
+    const Ended ended = millrace({"validate", pipeline("path_template: \"" + wrong + "\"\n")});
+    EXPECT_EQ(ended.code, 2) << wrong;
+    EXPECT_THAT(ended.err, HasSubstr("sink.s3.path_template: ")) << wrong;
+    EXPECT_THAT(ended.err, HasSubstr(said)) << wrong;
+  }
+  EXPECT_THAT(millrace({"validate", pipeline("path_template: \"{topik}\"\n")}).err,
+              HasSubstr("known are {stream} {topic} {partition}"));
+}
+
+// Two runs of one hour and one name: the second finds its own bytes, or says whose key it is; nothing is overwritten.
+TEST_F(SinkProgram, K12_NothingIsEverOverwritten) {
+  folder.write("in/a.ndjson", "{\"n\":1}\n");
+  const std::string file = pipeline("wrap: false\npath_template: \"{topic}\"\n");
+  ASSERT_EQ(millrace({"run", file}).code, 0);
+  ASSERT_EQ(millrace({"run", file, "--reset", "--yes"}).code, 0) << "the same bytes are a replay";
+  folder.write("in/a.ndjson", "{\"n\":2}\n");
+  const Ended other = millrace({"run", file, "--reset", "--yes"});
+  EXPECT_EQ(other.code, 1);
+  EXPECT_THAT(other.err, HasSubstr("nothing was overwritten"));
+  EXPECT_THAT(folder.files("out"), ElementsAre(Pair(HasSubstr("t/00000-"), "{\"n\":1}\n")));
+  EXPECT_EQ(millrace({"run", pipeline("path_template: \"{date}/{hour}\"\n")}).code, 2);
+  const Ended seed =
+      millrace({"run", pipeline("compat: iggy\nwrap: false\npath_template: \"{topic}\"\n"), "--reset", "--yes"});
+  EXPECT_EQ(seed.code, 0) << seed.err;
+  EXPECT_THAT(folder.files("out"), ElementsAre(Pair(HasSubstr("t/00000-"), "{\"n\":2}\n"))) << "as it is asked for";
+}
+
+TEST_F(SinkProgram, ExplainTellsTheKeysOfARun) {
+  folder.write("in/a.ndjson", "{\"type\":\"x\"}\n{\"type\":\"y\"}\n{}\n");
+  const std::string file = pipeline("wrap: false\npath_template: \"{topic}/{field.type}\"\n");
+  const Ended told = millrace({"explain", file, "--records", (folder.path() / "in/a.ndjson").string(), "--json"});
+  ASSERT_EQ(told.code, 0) << told.err;
+  const auto json = nlohmann::json::parse(told.out, nullptr, false);
+  ASSERT_FALSE(json.is_discarded()) << told.out;
+  std::vector<std::string> explained;
+  for (const auto& group : json["records"]) explained.push_back(std::string(group["key"]));
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "out")) << "it opens nothing";
+  ASSERT_EQ(millrace({"run", file}).code, 0);
+  // All but the offsets, which explain makes up.
+  std::vector<std::string> written;
+  for (const auto& [name, body] : folder.files("out")) written.push_back((folder.path() / "out" / name).string());
+  ASSERT_EQ(written.size(), 3U);
+  for (const std::string& key : explained) {
+    const std::string front = key.substr(0, key.rfind('/'));
+    EXPECT_TRUE(std::ranges::any_of(written, [&](const std::string& path) {
+      return path.find(front + "/") != std::string::npos;
+    })) << key;
+  }
+  EXPECT_EQ(json["fallbacks"]["missing_field"], 1);
+  const Ended text = millrace({"explain", file});
+  EXPECT_EQ(text.code, 0);
+  EXPECT_THAT(text.out, HasSubstr("can two files have one key?"));
+  EXPECT_EQ(millrace({"explain", file, "--records", "/nowhere"}).code, 1);
+  const std::string strict = pipeline("path_template: \"{topic}/{field.type}\"\non_missing_field: fail\n");
+  EXPECT_EQ(millrace({"explain", strict, "--records", (folder.path() / "in/a.ndjson").string()}).code, 1);
+  const std::string elsewhere = folder.write("blackhole.yaml", "source: {s3: {url: " + folder.url("in/") +
+                                                                   ", checkpoint: {url: " + folder.url("ck/m.json") +
+                                                                   "}}}\nsink: {blackhole: {}}\n");
+  EXPECT_EQ(millrace({"explain", elsewhere}).code, 1);
 }
 
 }  // namespace

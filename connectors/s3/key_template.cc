@@ -5,122 +5,38 @@
 
 #include <algorithm>
 #include <iterator>
-#include <optional>
 #include <utility>
 
 #include "millrace/base/printable.h"
-#include "millrace/config/config.h"
 
 namespace millrace::s3_sink {
 namespace {
 
-/// Variables of a later version, so that a template that asks for one is told so.
-constexpr std::string_view kLater[] = {"key", "uuid"};
-
-bool is_later(std::string_view name) {
-  return name.starts_with("header.") || name.starts_with("field.") ||
-         std::ranges::find(kLater, name) != std::end(kLater);
-}
-
-bool is_dots(std::string_view segment) { return segment == "." || segment == ".."; }
-
-/// The problems of what stands in the template as it is.
-void check_literals(std::string_view pattern, std::vector<std::string>& problems) {
-  if (pattern.empty()) {
-    problems.emplace_back("is empty; it needs {topic} or {object} at least");
-    return;
+/// The `index`th value of a route.
+std::string_view value_of(std::string_view route, std::size_t index) {
+  for (; index > 0; --index) {
+    const std::size_t slash = route.find('/');
+    route.remove_prefix(slash == std::string_view::npos ? route.size() : slash + 1);
   }
-  if (pattern.find_first_of(std::string_view("\0\r\n\t", 4)) != std::string_view::npos) {
-    problems.emplace_back("holds a control character");
-  }
-  for (std::size_t begin = 0; begin <= pattern.size();) {
-    const std::size_t end = std::min(pattern.find('/', begin), pattern.size());
-    const std::string_view segment = pattern.substr(begin, end - begin);
-    if (segment.empty() || is_dots(segment)) {
-      problems.push_back(fmt::format("at character {}: {}", begin + 1,
-                                     segment.empty() ? "an empty segment; write no slash at the ends and none twice"
-                                                     : fmt::format("the segment '{}' leads to other names", segment)));
-    }
-    begin = end + 1;
-  }
+  return route.substr(0, route.find('/'));
 }
 
 }  // namespace
 
-struct KeyTemplate::Known {
-  std::string name;
-  Variable variable;
-};
-
-const std::vector<KeyTemplate::Known>& KeyTemplate::known() {
-  static const std::vector<Known> all = {
-      {"stream", Variable::stream},
-      {"topic", Variable::topic},
-      {"partition", Variable::partition},
-      {"date", Variable::date},
-      {"hour", Variable::hour},
-      {"timestamp", Variable::timestamp},
-      {"year", Variable::year},
-      {"month", Variable::month},
-      {"day", Variable::day},
-      {"minute", Variable::minute},
-      {"start_offset", Variable::start_offset},
-      {"end_offset", Variable::end_offset},
-      {"object", Variable::object},
-      {"object.dir", Variable::object_dir},
-      {"object.name", Variable::object_name},
-      {"object.stem", Variable::object_stem},
-  };
-  return all;
-}
-
 Result<KeyTemplate> KeyTemplate::parse(Options options) {
   KeyTemplate made;
+  MILLRACE_ASSIGN(made.pattern_, KeyPattern::parse(options.pattern));
   made.options_ = std::move(options);
-  const std::string_view pattern = made.options_.pattern;
-  std::vector<std::string> problems;
-  check_literals(pattern, problems);
-  std::vector<std::string> names;
-  for (const Known& k : known()) names.push_back(k.name);
-  const auto list = [&] { return fmt::format("known are {{{}}}", fmt::join(names, "} {")); };
-  bool identified = false;
-  for (std::size_t at = 0; at < pattern.size();) {
-    const std::size_t brace = std::min(pattern.find_first_of("{}", at), pattern.size());
-    if (brace > at) made.pieces_.push_back({Variable::literal, std::string(pattern.substr(at, brace - at))});
-    if (brace == pattern.size()) break;
-    const std::size_t end = pattern.find_first_of("{}", brace + 1);
-    if (pattern[brace] == '}' || end == std::string_view::npos || pattern[end] == '{') {
-      problems.push_back(
-          fmt::format("at character {}: a '{}' without its counterpart; a variable is written {{name}}, and a key "
-                      "cannot hold braces",
-                      brace + 1, pattern[brace]));
-      at = brace + 1;
-      continue;
-    }
-    const std::string name(pattern.substr(brace + 1, end - brace - 1));
-    const auto found = std::ranges::find(known(), name, &Known::name);
-    if (found != known().end()) {
-      const Variable variable = found->variable;
-      made.pieces_.push_back({variable, ""});
-      made.per_object_ = made.per_object_ || variable >= Variable::object;
-      identified = identified || variable == Variable::topic || variable == Variable::object;
-    } else if (is_later(name)) {
-      problems.push_back(
-          fmt::format("at character {}: {{{}}} is not available yet; {}", brace + 1, printable(name), list()));
-    } else {
-      const auto near = nearest_name(name, names);
-      problems.push_back(fmt::format("at character {}: unknown placeholder {{{}}}; {}{}", brace + 1, printable(name),
-                                     near ? fmt::format("did you mean {{{}}}? ", *near) : "", list()));
-    }
-    at = end + 1;
+  made.route_.parts = made.pattern_.route;
+  // Several long values must not make a key longer than there may be.
+  if (made.route_.parts.size() > 2) made.route_.max_value = std::min<std::size_t>(255, 640 / made.route_.parts.size());
+  made.route_.names = made.options_.names;
+  made.route_.hides_dots = made.options_.hides_dots;
+  made.route_.on_missing = made.options_.on_missing;
+  made.route_.fallback = made.options_.null_fallback;
+  if (made.front().size() > kMaxKeyBytes) {
+    return fail(Error::config(fmt::format("every key would be longer than {} bytes", kMaxKeyBytes)));
   }
-  if (problems.empty() && !identified) {
-    problems.emplace_back("two sources could write one key under it: add {topic}, or {object}");
-  }
-  if (problems.empty() && made.front().size() > kMaxKeyBytes) {
-    problems.push_back(fmt::format("every key would be longer than {} bytes", kMaxKeyBytes));
-  }
-  if (!problems.empty()) return fail(Error::config(fmt::format("{}", fmt::join(problems, "\n"))));
   return made;
 }
 
@@ -136,22 +52,14 @@ std::string KeyTemplate::beside(std::string_view rest) const {
 
 std::string KeyTemplate::front() const {
   std::string text = options_.prefix.empty() ? "" : options_.prefix + "/";
-  if (!pieces_.empty() && pieces_.front().variable == Variable::literal) text += pieces_.front().text;
+  if (!pattern_.pieces.empty() && pattern_.pieces.front().variable == Variable::literal)
+    text += pattern_.pieces.front().text;
   return text;
 }
 
 /// A variable's value as part of one segment: nothing in it can end the segment.
 void KeyTemplate::append_name(std::string& path, std::string_view name) const {
-  for (const char c : name) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (is_plain(c)) {
-      path += c;
-    } else if (options_.names == NameEncoding::percent) {
-      fmt::format_to(std::back_inserter(path), "%{:02X}", byte);
-    } else if ((byte & 0xC0U) != 0x80U) {  // one '_' for a character, not for each of its bytes
-      path += '_';
-    }
-  }
+  append_object_name(path, name, options_.names);
 }
 
 /// A key as a path: its slashes stay, so that folders map to folders.
@@ -222,6 +130,12 @@ void KeyTemplate::append(std::string& path, const Piece& piece, const KeyParts& 
     case Variable::end_offset:
       path += std::to_string(parts.last.value());
       break;
+    case Variable::uuid:
+      path += parts.uuid;
+      break;
+    case Variable::routed:
+      path += value_of(parts.route, piece.value);
+      break;
     case Variable::object:
       append_path(path, object);
       break;
@@ -242,17 +156,10 @@ void KeyTemplate::append(std::string& path, const Piece& piece, const KeyParts& 
   }
 }
 
-/// A segment that a value has made empty, a way to other folders, or one that is never listed, as a name of its own.
 std::string KeyTemplate::kept(std::string_view segment) const {
-  const bool percent = options_.names == NameEncoding::percent;
-  if (segment.empty()) return percent ? "%00" : "_";
-  if (!is_dots(segment)) {
-    const bool hidden = options_.hides_dots && segment.starts_with('.');
-    return hidden ? (percent ? "%2E" : "_") + std::string(segment.substr(1)) : std::string(segment);
-  }
-  std::string out;
-  for (std::size_t i = 0; i < segment.size(); ++i) out += percent ? "%2E" : "_";
-  return out;
+  std::string name(segment);
+  keep_segment(name, 0, options_.names, options_.hides_dots);
+  return name;
 }
 
 Result<std::string> KeyTemplate::render(const KeyParts& parts) const {
@@ -265,12 +172,15 @@ Result<std::string> KeyTemplate::render(const KeyParts& parts) const {
                                          "us, which is outside the years 0 to 9999, so no key can be made from it",
                                          parts.first.value(), parts.partition.value(), parts.time)));
   }
-  if (per_object_ && (parts.origin == nullptr || parts.origin->object.empty())) {
+  if (pattern_.per_object() && (parts.origin == nullptr || parts.origin->object.empty())) {
     return fail(Error::fatal(ErrorCode::config,
                              "path_template names {object}, but the source reads no objects; use {topic} instead"));
   }
+  if (!route_.empty() && parts.route.empty()) {
+    return fail(Error::fatal(ErrorCode::rule_broken, "a file of records that are kept apart came without its route"));
+  }
   std::string path;
-  for (const Piece& piece : pieces_) append(path, piece, parts);
+  for (const Piece& piece : pattern_.pieces) append(path, piece, parts);
   std::string key = options_.prefix;
   for (std::size_t begin = 0; begin <= path.size();) {
     const std::size_t end = std::min(path.find('/', begin), path.size());

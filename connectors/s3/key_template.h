@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "connectors/s3/key_pattern.h"
 #include "millrace/base/ids.h"
 #include "millrace/base/result.h"
 #include "millrace/base/time.h"
@@ -14,11 +15,6 @@
 #include "millrace/record/record_meta.h"
 
 namespace millrace::s3_sink {
-
-/// Characters that stand in a name as they are, in every key and header.
-[[nodiscard]] constexpr bool is_plain(char c) noexcept {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
-}
 
 /// What S3 takes, in bytes of UTF-8.
 inline constexpr std::size_t kMaxKeyBytes = 1024;
@@ -30,7 +26,9 @@ struct KeyParts {
   PartitionId partition;
   Offset first;
   Offset last;
-  UnixMicros time = 0;  ///< of the first record
+  UnixMicros time = 0;          ///< of the first record
+  std::string_view route = {};  ///< as a RecordRouter made it; of a template that keeps records apart
+  std::string_view uuid = {};   ///< of this file; of a template with {uuid}
 };
 
 class KeyTemplate {
@@ -41,14 +39,17 @@ class KeyTemplate {
     std::string extension;  ///< without a dot
     NameEncoding names = NameEncoding::replace;
     bool hides_dots = false;  ///< the store does not list names that begin with a dot, so none may come of a value
+    RouteSpec::OnMissing on_missing = RouteSpec::OnMissing::fallback;
+    std::string null_fallback = RouteSpec().fallback;
   };
   /// Fails (config) with every problem of the pattern, one a line, each with its position.
   [[nodiscard]] static Result<KeyTemplate> parse(Options options);
 
   /// Fails (limit) when the key would be longer than a store takes, and when a variable has no value.
   [[nodiscard]] Result<std::string> render(const KeyParts& parts) const;
-  /// True when the template tells objects of the source apart, so that no file may hold records of two.
-  [[nodiscard]] bool per_object() const noexcept { return per_object_; }
+  [[nodiscard]] const KeyPattern& pattern() const noexcept { return pattern_; }
+  /// By which values of records it keeps them apart; empty: by none.
+  [[nodiscard]] const RouteSpec& route() const noexcept { return route_; }
   /// A name as it stands in keys.
   [[nodiscard]] std::string encoded(std::string_view name) const;
   /// A key below the prefix that no template makes.
@@ -57,31 +58,8 @@ class KeyTemplate {
   [[nodiscard]] std::string front() const;
 
  private:
-  enum class Variable {
-    literal,
-    stream,
-    topic,
-    partition,
-    date,
-    year,
-    month,
-    day,
-    hour,
-    minute,
-    timestamp,
-    start_offset,
-    end_offset,
-    object,
-    object_dir,
-    object_name,
-    object_stem,
-  };
-  struct Piece {
-    Variable variable = Variable::literal;
-    std::string text;  ///< of a literal
-  };
-  struct Known;
-  static const std::vector<Known>& known();
+  using Variable = KeyPattern::Variable;
+  using Piece = KeyPattern::Piece;
   void append(std::string& path, const Piece& piece, const KeyParts& parts) const;
   void append_name(std::string& path, std::string_view name) const;
   void append_path(std::string& path, std::string_view key) const;
@@ -89,8 +67,8 @@ class KeyTemplate {
   [[nodiscard]] std::string kept(std::string_view segment) const;
 
   Options options_;
-  std::vector<Piece> pieces_;
-  bool per_object_ = false;
+  KeyPattern pattern_;
+  RouteSpec route_;
 };
 
 }  // namespace millrace::s3_sink

@@ -5,6 +5,10 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
+
+#include "millrace/encode/record_router.h"
+
 namespace millrace::s3_sink {
 namespace {
 
@@ -62,8 +66,8 @@ TEST(KeyTemplate, EveryVariable) {
   const KeyTemplate objects = made("{object}/x{object.dir}/{object.name}/{object.stem}");
   EXPECT_EQ(key(objects, o, 1, 2, 3),
             "in/2026/a.b.ndjson.gz/xin/2026/a.b.ndjson.gz/a/00001-00000000000000000002-00000000000000000003.jsonl");
-  EXPECT_TRUE(objects.per_object());
-  EXPECT_FALSE(t.per_object());
+  EXPECT_TRUE(objects.pattern().per_object());
+  EXPECT_FALSE(t.pattern().per_object());
 }
 
 // Files whose names begin with a dot are never listed again.
@@ -158,8 +162,16 @@ TEST(KeyTemplate, L04_TyposAreRefusedWithTheirPosition) {
   EXPECT_THAT(why_not("{topic}/{}"), HasSubstr("at character 9: unknown placeholder {}"));
   EXPECT_THAT(why_not("{topic}/{Date}"), HasSubstr("unknown placeholder {Date}"));
   EXPECT_THAT(why_not("{topic}/{yyyy}/{MM}"), AllOf(HasSubstr("{yyyy}"), HasSubstr("{MM}")));
-  EXPECT_THAT(why_not("{topic}/{header.trace}"), HasSubstr("not available yet"));
-  EXPECT_THAT(why_not("{topic}/{uuid}"), HasSubstr("not available yet"));
+  EXPECT_THAT(why_not("{topic}/{feild.user.id}"), HasSubstr("did you mean {field.user.id}?"));
+  EXPECT_THAT(why_not("{topic}/{field}"), HasSubstr("did you mean {field.NAME}?"));
+  EXPECT_THAT(why_not("{topic}/{header}"), HasSubstr("did you mean {header.NAME}?"));
+  EXPECT_THAT(why_not("{topic}/{uid}"), HasSubstr("did you mean {uuid}?"));
+  EXPECT_THAT(why_not("{topic}/{field.}"), HasSubstr("at character 9: {field.} names nothing"));
+  EXPECT_THAT(why_not("{topic}/{header.}"), HasSubstr("names nothing"));
+  for (const char* empty_name : {"{field..a}", "{field.a..b}", "{field.a.}"}) {
+    EXPECT_THAT(why_not(std::string("{topic}/") + empty_name), HasSubstr("has an empty name in it")) << empty_name;
+  }
+  EXPECT_THAT(why_not("{topic}/{field.a\"b}"), HasSubstr("holds a quote"));
 }
 
 TEST(KeyTemplate, PathsThatLeadElsewhereAreRefused) {
@@ -180,12 +192,39 @@ TEST(KeyTemplate, K12_ATemplateThatTellsSourcesNotApart) {
   }
   EXPECT_EQ(why_not("{topic}"), "accepted");
   EXPECT_EQ(why_not("{object}"), "accepted");
+  EXPECT_THAT(why_not("{field.a}/{key}"), HasSubstr("two sources could write one key"));
+  EXPECT_EQ(why_not("{date}/{uuid}"), "accepted");
 }
 
 TEST(KeyTemplate, TheFrontIsWhatEveryKeyBeginsWith) {
   EXPECT_EQ(made("raw/v1-{topic}", NameEncoding::replace, "out").front(), "out/raw/v1-");
   EXPECT_EQ(made("{topic}").front(), "");
   EXPECT_EQ(made("{topic}", NameEncoding::replace, "out").front(), "out/");
+}
+
+TEST(KeyTemplate, RoutesStandWhereTheirVariablesDo) {
+  const KeyTemplate t = made("{topic}/t={field.type}/{key}/{field.type}-{hour}/{header.a b}");
+  ASSERT_EQ(t.route().parts.size(), 3U) << "a variable that stands twice is one value";
+  const Origin o = origin("s", "t");
+  EXPECT_EQ(*t.render({&o, "p", PartitionId(0), Offset(1), Offset(2), kMarch, "click/k%201/eu"}),
+            "t/t=click/k%201/click-14/eu/00000-00000000000000000001-00000000000000000002.jsonl");
+  const auto without = t.render({&o, "p", PartitionId(0), Offset(1), Offset(2), kMarch});
+  ASSERT_FALSE(without);
+  EXPECT_EQ(without.error().code(), ErrorCode::rule_broken);
+  EXPECT_EQ(*made("{uuid}/x").render({&o, "p", PartitionId(0), Offset(1), Offset(2), 0, "", "u-u"}),
+            "u-u/x/00000-00000000000000000001-00000000000000000002.jsonl");
+}
+
+// Two values of one segment, with nothing between them that no value holds, could change places.
+TEST(KeyTemplate, L04_ValuesThatRunTogetherAreRefused) {
+  EXPECT_THAT(why_not("{topic}/{field.a}-{field.b}"),
+              AllOf(HasSubstr("at character 9: {field.a} and {field.b} stand in one segment"), HasSubstr("put '/'")));
+  EXPECT_THAT(why_not("{topic}{key}"), HasSubstr("at character 8: {key} and {topic} stand in one segment"));
+  EXPECT_THAT(why_not("{object}.{header.h}"), HasSubstr("stand in one segment"));
+  for (const char* apart : {"{topic}/{field.a}/{field.b}", "{topic}={field.a}", "{field.a}{date}{hour}-x/{topic}",
+                            "{partition}{key}/{topic}", "{topic}/{key}{key}", "{uuid}{key}", "{stream}{topic}"}) {
+    EXPECT_EQ(why_not(apart), "accepted") << apart;
+  }
 }
 
 // Whatever names and times come, two different (partition, first, last) never share a key, so what sanitising makes
@@ -209,6 +248,46 @@ RC_GTEST_PROP(KeyTemplateProperty, RangesNeverShareAKey,
   RC_ASSERT(make(o1, one) != make(o2, two));
   RC_ASSERT(make(o1, one) != make(o1, two));
   RC_ASSERT(make(o1, one) == make(o1, one));
+}
+
+// Routes too: under `percent` two different (partition, route, first, last) never share a key, and none leads out of
+// the prefix. Routes are made as the engine makes them, from any values.
+RC_GTEST_PROP(KeyTemplateProperty, L03_RoutesNeverShareAKeyAndStayBelowThePrefix, ()) {
+  const auto pattern =
+      *rc::gen::element<std::string>("{topic}/{key}/{header.h}", "{topic}/a={key}+{header.h}",
+                                     "{key}.{date}/{topic}/{header.h}", "{header.h}{hour}/{uuid}/x{key}.");
+  const bool hides_dots = *rc::gen::arbitrary<bool>();
+  const auto parsed = KeyTemplate::parse({"p", pattern, "jsonl", NameEncoding::percent, hides_dots});
+  RC_ASSERT(parsed.has_value());
+  // Short ones of few characters meet often.
+  const auto value = rc::gen::container<std::string>(rc::gen::element('.', '/', 'a', '%', '\0', '_', '=', '2', 'E'));
+  RecordRouter router(parsed->route());
+  const auto made_of = [&](const std::string& key, const std::string& header) {
+    RecordMeta meta;
+    meta.key = key;
+    const Header one{"h", header};
+    meta.headers = &one;
+    meta.header_count = 1;
+    return std::string(*router.route(decode::Bytes{}, meta));
+  };
+  const auto one = made_of((*value).substr(0, 4), (*value).substr(0, 4));
+  const auto other = made_of((*value).substr(0, 4), (*value).substr(0, 4));
+  const Origin o = origin("s", "t");
+  const auto render = [&](const std::string& route, std::int64_t first) {
+    return *parsed->render({&o, "p", PartitionId(1), Offset(first), Offset(first), kMarch, route, "u"});
+  };
+  RC_ASSERT((render(one, 0) == render(other, 0)) == (one == other));
+  RC_ASSERT(render(one, 0) != render(one, 1));
+  const std::string rendered = render(one, 0);
+  RC_ASSERT(rendered.starts_with("p/"));
+  for (std::size_t begin = 0; begin <= rendered.size();) {
+    const std::size_t end = std::min(rendered.find('/', begin), rendered.size());
+    const std::string segment = rendered.substr(begin, end - begin);
+    RC_ASSERT(!segment.empty() && segment != "." && segment != "..");
+    RC_ASSERT(!hides_dots || segment.front() != '.');
+    begin = end + 1;
+  }
+  RC_ASSERT(std::ranges::count(rendered, '/') == std::ranges::count(pattern, '/') + 2);
 }
 
 // Under `percent` even the names never meet: equal keys come from equal names.

@@ -110,7 +110,7 @@ std::vector<NeededRight> s3_sink::rights_of(const CheckedOptions& options) {
   Rights rights(all);
   const StoreUrl below = with_key(options.base, options.keys.front());
   const StoreUrl probe = with_key(options.base, options.probe_key);
-  const bool in_parts = options.seal.max_bytes >= options.as.multipart_threshold;
+  const bool in_parts = options.may_need_parts();
   rights.put(below, "*", "to write the objects");
   if (options.if_exists == IfExists::verify) rights.get(below, "*", "to compare what lies there (if_exists: verify)");
   if (options.if_exists == IfExists::fail) rights.get(below, "*", "to know its own again, where a put went unanswered");

@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "connectors/s3/explain.h"
 #include "connectors/s3/rights.h"
 #include "connectors/s3/sink_probe.h"
 #include "connectors/s3/upload.h"
@@ -44,6 +45,7 @@ class ObjectSink final : public Sink {
   SealPolicy seal_policy() const override { return options_.seal; }
   Envelope envelope() const override { return options_.envelope; }
   EncodeSpec encode_spec() const override { return options_.encode; }
+  RouteSpec route_spec() const override { return options_.keys.route(); }
   RetryPolicy retry_policy() const override { return options_.retry; }
   SinkTraits traits() const override { return options_.traits; }
 
@@ -57,6 +59,7 @@ class ObjectSink final : public Sink {
     upload->time_source = options_.time_source;
     upload->as = options_.as;
     upload->pipeline = context.pipeline;
+    for (std::uint64_t& bits : upload->run) bits = context.random->next();
     upload->log = context.log;
     MILLRACE_TRY(claim_metrics(context.meter, *upload));
     if (options_.probe) {
@@ -75,7 +78,7 @@ class ObjectSink final : public Sink {
       upload->ledger = std::make_shared<UploadLedger>(
           upload->store, options_.keys.beside(fmt::format("_millrace/{}/", options_.keys.encoded(context.pipeline))),
           context.log);
-      upload->expects_parts = options_.seal.max_bytes >= options_.as.multipart_threshold;
+      upload->expects_parts = options_.may_need_parts();
     }
     if (options_.cleanup_uploads) MILLRACE_TRY(abort_uploads(*upload, context.clock->unix_micros()));
     upload_ = std::move(upload);
@@ -120,17 +123,25 @@ Result<std::unique_ptr<Sink>> S3Sink::make(const ConfigSection& section, const B
 }
 
 SinkKind S3Sink::kind() {
-  return {"s3", schema().description(),
-          [](const ConfigSection& section) -> Result<void> {
-            MILLRACE_TRY(schema().parse(section));
-            return {};
-          },
-          [](const ConfigSection& section, const BuildContext& context) { return make(section, context); },
-          [](const ConfigSection& section) -> Result<std::vector<NeededRight>> {
-            MILLRACE_ASSIGN(const S3SinkOptions options, schema().parse(section));
-            MILLRACE_ASSIGN(const auto checked, s3_sink::check(options, section));
-            return s3_sink::rights_of(checked);
-          }};
+  return {
+      "s3",
+      schema().description(),
+      [](const ConfigSection& section) -> Result<void> {
+        MILLRACE_TRY(schema().parse(section));
+        return {};
+      },
+      [](const ConfigSection& section, const BuildContext& context) { return make(section, context); },
+      [](const ConfigSection& section) -> Result<std::vector<NeededRight>> {
+        MILLRACE_ASSIGN(const S3SinkOptions options, schema().parse(section));
+        MILLRACE_ASSIGN(const auto checked, s3_sink::check(options, section));
+        return s3_sink::rights_of(checked);
+      },
+      [](const ConfigSection& section, const BuildContext& context, const ExplainRequest& request) -> Result<Verdict> {
+        MILLRACE_ASSIGN(const S3SinkOptions options, schema().parse(section));
+        MILLRACE_ASSIGN(const auto checked, s3_sink::check(options, section));
+        const auto made = s3_sink::explain(options, checked, context.pipeline, request);
+        return Verdict{made.ok(), request.json ? explanation_json(made) : explanation_text(made)};
+      }};
 }
 
 Result<void> S3Sink::check_not_feeding(const S3SourceOptions& source, const S3SinkOptions& sink) {

@@ -124,7 +124,7 @@ std::string_view default_extension(OutputFormat format) {
 
 void check_format(const Options& o, Complaints& complaints) {
   const bool raw = o.output_format == OutputFormat::raw;
-  if (raw && !o.delimiter) {
+  if (raw && !o.delimiter && o.compat == Compat::none) {
     complaints.about("delimiter",
                      "is required with raw, or no reader could tell the records apart; \"\\n\" for one a line, \"\" if "
                      "the payloads bring their own ends");
@@ -177,15 +177,51 @@ std::string extension(const Options& o) {
   return text.ends_with(suffix) ? text : text + suffix;
 }
 
+/// compat iggy: the other limit would be read and never used.
+void check_one_limit(const Options& o, Complaints& complaints) {
+  const bool by_size = o.file_rotation == FileRotation::size;
+  const std::string_view unused = by_size ? "max_messages_per_file" : "max_file_size";
+  if (!complaints.given(unused) && !(by_size && o.max_messages_per_file != 0)) return;
+  complaints.about(
+      unused,
+      "has no effect with compat iggy and this file_rotation; remove it, or compat, without which whichever "
+      "limit is met first ends a file");
+}
+
+/// What goes with keys that keep records apart, and only with them.
+void check_routing(const Options& o, bool routed, const StoreUrl& base, Complaints& complaints) {
+  if (!routed) {
+    for (const std::string_view key : {"on_missing_field", "null_fallback"}) {
+      if (!complaints.given(key)) continue;
+      complaints.about(key, "has no effect without {key}, {header.NAME} or {field.NAME} in path_template; remove it");
+    }
+    if (o.rotate_on == RotateOn::none && o.max_open_files) {
+      complaints.about(
+          "max_open_files",
+          "has no effect without rotate_on, or {key}, {header.NAME} or {field.NAME} in path_template; remove "
+          "it");
+    }
+    return;
+  }
+  if (o.on_missing_field == RouteSpec::OnMissing::fail && complaints.given("null_fallback")) {
+    complaints.about("null_fallback", "has no effect with on_missing_field fail; remove one of them");
+  }
+  const std::string_view name = o.null_fallback;
+  if (name.empty() || name.size() > RouteSpec().max_value || !std::ranges::all_of(name, is_plain) || is_dots(name) ||
+      (base.scheme == "file" && name.starts_with('.'))) {
+    complaints.about("null_fallback",
+                     "is letters, digits, '.', '_' and '-', at most 255, and neither leads to another folder nor hides "
+                     "what is in it");
+  }
+}
+
 void check_limits(const Options& o, Complaints& complaints) {
   if (o.file_rotation == FileRotation::messages && o.max_messages_per_file == 0) {
     complaints.about("max_messages_per_file", "is required with file_rotation messages, and at least 1");
   } else if (o.max_messages_per_file == 0 && complaints.given("max_messages_per_file")) {
     complaints.about("max_messages_per_file", "is at least 1; leave it out for no limit");
   }
-  if (o.rotate_on == RotateOn::none && complaints.given("max_open_files")) {
-    complaints.about("max_open_files", "has no effect without rotate_on; remove it");
-  }
+  if (o.compat == Compat::iggy) check_one_limit(o, complaints);
   if (o.rotate_on != RotateOn::none && o.time_source == TimeSource::ingest) {
     complaints.about(
         "rotate_on",
@@ -201,21 +237,26 @@ void check_limits(const Options& o, Complaints& complaints) {
   }
 }
 
-SealPolicy seal_policy(const Options& o, bool per_object) {
+SealPolicy seal_policy(const Options& o, const KeyTemplate& keys) {
+  const bool iggy = o.compat == Compat::iggy;
   SealPolicy policy;
   policy.max_bytes = o.max_file_size.bytes;
   policy.max_records = o.max_messages_per_file;
-  policy.max_age = o.max_file_age;
+  if (iggy && o.file_rotation == FileRotation::messages) policy.max_bytes = 0;
+  // A newline for each record; or a comma, and for the first the array's bracket.
+  if (iggy && o.output_format != OutputFormat::raw) policy.uncounted = 1;
+  policy.max_age = o.max_file_age.value_or(iggy ? Duration(0) : Duration(std::chrono::minutes(5)));
   policy.max_idle = o.max_file_idle;
   policy.boundary = o.rotate_on == RotateOn::hour  ? SealPolicy::Boundary::hour
                     : o.rotate_on == RotateOn::day ? SealPolicy::Boundary::day
                                                    : SealPolicy::Boundary::none;
-  policy.max_open = o.max_open_files;
+  policy.max_open = o.max_open_files.value_or(keys.route().empty() ? 8 : 64);
   policy.compression = {codec_of(o.compression), static_cast<int>(o.compression_level.value_or(0))};
   policy.open_bytes = o.buffer_memory.bytes;
   policy.spool_dir = o.spool_dir;
   policy.spool_limit = o.spool_limit.bytes;
-  policy.per_object = per_object;
+  policy.routed = !keys.route().empty();
+  policy.per_object = keys.pattern().per_object();
   return policy;
 }
 
@@ -252,12 +293,16 @@ Result<CheckedOptions> check(const S3SinkOptions& o, const ConfigSection& at) {
   check_format(o, complaints);
   check_limits(o, complaints);
   StoredAs as = check_stored_as(o, base, complaints);
-  auto keys = KeyTemplate::parse(
-      {base.key, o.path_template, extension(o), o.name_encoding, /*hides_dots=*/base.scheme == "file"});
+  auto keys = KeyTemplate::parse({base.key, o.path_template, extension(o), o.name_encoding,
+                                  /*hides_dots=*/base.scheme == "file", o.on_missing_field, o.null_fallback});
   if (base.scheme == "file" && (o.path_template.starts_with('.') || o.path_template.find("/.") != std::string::npos)) {
     complaints.about("path_template", "holds a name that begins with a dot, and files under it are never listed");
   }
-  if (!keys) complaints.about("path_template", keys.error());
+  if (!keys) {
+    complaints.about("path_template", keys.error());
+  } else {
+    check_routing(o, !keys->route().empty(), base, complaints);
+  }
   std::string probe_key = without_slashes(o.probe_key);
   if (has_dot_segment(probe_key))
     complaints.about("probe_key", "holds a '.' or '..' segment, which leads to other names");
@@ -266,21 +311,22 @@ Result<CheckedOptions> check(const S3SinkOptions& o, const ConfigSection& at) {
     probe_key = base.key.empty() ? std::string(kDefaultProbe) : fmt::format("{}/{}", base.key, kDefaultProbe);
   if (auto result = problems.result(); !result) return fail(std::move(result).error());
 
-  const bool per_object = keys->per_object();
-  CheckedOptions checked{.base = std::move(base),
-                         .store = std::move(store),
-                         .keys = *std::move(keys),
-                         .probe_key = std::move(probe_key),
-                         .probe = o.probe,
-                         .if_exists = o.if_exists,
-                         .time_source = o.time_source,
-                         .as = std::move(as),
-                         .cleanup_uploads = o.cleanup_uploads,
-                         .seal = seal_policy(o, per_object),
-                         .envelope = {},
-                         .encode = encode_spec(o),
-                         .retry = {},
-                         .traits = {.concurrency = o.upload_concurrency, .ordered = false, .writes_time_out = true}};
+  SealPolicy seal = seal_policy(o, *keys);
+  CheckedOptions checked{
+      .base = std::move(base),
+      .store = std::move(store),
+      .keys = *std::move(keys),
+      .probe_key = std::move(probe_key),
+      .probe = o.probe,
+      .if_exists = o.if_exists.value_or(o.compat == Compat::iggy ? IfExists::overwrite : IfExists::verify),
+      .time_source = o.time_source,
+      .as = std::move(as),
+      .cleanup_uploads = o.cleanup_uploads,
+      .seal = std::move(seal),
+      .envelope = {},
+      .encode = encode_spec(o),
+      .retry = {},
+      .traits = {.concurrency = o.upload_concurrency, .ordered = false, .writes_time_out = true}};
   if (o.output_format == OutputFormat::json_array) checked.envelope = {"[", ",", "]"};
   checked.retry.backoff = {o.retry_delay, std::max(kLongestBackoff, o.retry_delay), 2.0};
   checked.retry.max_attempts = static_cast<int>(std::max<std::int64_t>(o.max_attempts, 1));

@@ -31,6 +31,11 @@ struct CheckedOptions {
   EncodeSpec encode;
   RetryPolicy retry;
   SinkTraits traits;
+
+  /// A file may come to be so large that it is sent in parts.
+  [[nodiscard]] bool may_need_parts() const noexcept {
+    return seal.max_bytes == 0 || seal.max_bytes >= as.multipart_threshold;
+  }
 };
 
 [[nodiscard]] const Schema<S3SinkOptions>& schema();

@@ -146,7 +146,7 @@ TEST(S3SinkOptions, NothingIsIgnored) {
 
 // Keys of later versions are told apart from typos, and never pass.
 TEST(S3SinkOptions, LaterKeysAreRefusedByName) {
-  for (const char* key : {"exactly_once", "delivery", "compat", "upload_deadline"}) {
+  for (const char* key : {"exactly_once", "delivery", "upload_deadline"}) {
     EXPECT_THAT(refused(with(std::string(key) + ": x\n")),
                 HasSubstr(std::string("p.yaml:4:5: sink.s3.") + key + ": is not available yet"))
         << key;
@@ -204,6 +204,28 @@ TEST(S3SinkOptions, L04_TheTemplateIsCheckedAtLoad) {
   }
   EXPECT_THAT(refused(with("path_template: \"{date}\"\n")), HasSubstr("two sources could write one key"));
   EXPECT_TRUE(accepted(with("path_template: \"{object.dir}/{topic}\"\n")).seal.per_object);
+}
+
+// What comes of records without the value is said where there is a value, and only there.
+TEST(S3SinkOptions, L03_TheFallbackIsChosenWithItsVariables) {
+  const std::string routed = with("path_template: \"{topic}/{field.a}\"\n");
+  const CheckedOptions o = accepted(routed);
+  EXPECT_EQ(o.keys.route().fallback, "__HIVE_DEFAULT_PARTITION__");
+  EXPECT_EQ(o.keys.route().on_missing, RouteSpec::OnMissing::fallback);
+  EXPECT_EQ(o.seal.max_open, 64U);
+  EXPECT_EQ(accepted(routed + "max_open_files: 3\n").seal.max_open, 3U);
+  EXPECT_EQ(accepted(routed + "null_fallback: none\n").keys.route().fallback, "none");
+  EXPECT_EQ(accepted(routed + "on_missing_field: fail\n").keys.route().on_missing, RouteSpec::OnMissing::fail);
+  EXPECT_THAT(refused(routed + "on_missing_field: fail\nnull_fallback: none\n"), HasSubstr("remove one of them"));
+  EXPECT_THAT(refused(routed + "on_missing_field: skip\n"), HasSubstr("fallback|fail"));
+  for (const char* name : {"''", "a/b", "..", "\"a b\""}) {
+    EXPECT_THAT(refused(routed + "null_fallback: " + name + "\n"), HasSubstr("sink.s3.null_fallback: is letters"))
+        << name;
+  }
+  for (const char* line : {"on_missing_field: fail\n", "null_fallback: x\n", "max_open_files: 4\n"}) {
+    EXPECT_THAT(refused(with(line)), HasSubstr("has no effect without")) << line;
+  }
+  EXPECT_EQ(accepted(with("rotate_on: hour\n")).seal.max_open, 8U);
 }
 
 TEST(S3SinkOptions, AllProblemsAtOnce) {

@@ -56,6 +56,16 @@ struct EnumNames<NameEncoding> {
       {{"replace", NameEncoding::replace}, {"percent", NameEncoding::percent}}};
 };
 template <>
+struct EnumNames<Compat> {
+  static constexpr std::array<std::pair<std::string_view, Compat>, 2> names{
+      {{"none", Compat::none}, {"iggy", Compat::iggy}}};
+};
+template <>
+struct EnumNames<RouteSpec::OnMissing> {
+  static constexpr std::array<std::pair<std::string_view, RouteSpec::OnMissing>, 2> names{
+      {{"fallback", RouteSpec::OnMissing::fallback}, {"fail", RouteSpec::OnMissing::fail}}};
+};
+template <>
 struct EnumNames<TimeSource> {
   static constexpr std::array<std::pair<std::string_view, TimeSource>, 2> names{
       {{"message", TimeSource::message}, {"ingest", TimeSource::ingest}}};
@@ -80,11 +90,23 @@ void add_place(Schema<Options>& s) {
              {.example = "s3://my-data-lake/iggy/raw"});
   s.optional("bucket", &Options::bucket, "The bucket, instead of url. It is never created.");
   s.optional("prefix", &Options::prefix, "Stands in front of every key; with bucket.", {.example = "iggy/raw"});
-  s.optional("path_template", &Options::path_template,
-             "The keys' middle part. Variables: {stream} {topic} {partition} {date} {hour} {timestamp} {year} {month} "
-             "{day} {minute} {start_offset} {end_offset} {object} {object.dir} {object.name} {object.stem}. Times are "
-             "those of a file's first record, in UTC (see time_source). With an {object} variable no file holds "
-             "records of two objects. {topic} or {object} is required.");
+  s.optional(
+      "path_template", &Options::path_template,
+      "The keys' middle part. Variables: {stream} {topic} {partition} {date} {hour} {timestamp} {year} {month} "
+      "{day} {minute} {start_offset} {end_offset} {uuid} {object} {object.dir} {object.name} {object.stem} {key} "
+      "{header.NAME} {field.NAME} {field.OUTER.INNER}. Times are those of a file's first record, in UTC (see "
+      "time_source). {uuid} is new for each file and the same over its retries, not over a replay. With an "
+      "{object} variable no file holds records of two objects; with {key}, {header.NAME} or {field.NAME}, which is "
+      "one of a JSON document, no file holds records of two values (see max_open_files). {topic}, {object} or "
+      "{uuid} is required.");
+  s.optional(
+      "on_missing_field", &Options::on_missing_field,
+      "With {key}, {header.NAME} or {field.NAME}: what becomes of a record without that value: no such field, "
+      "null, an empty text, an object or array, no JSON, or more than 255 bytes as they stand in a key. fallback: "
+      "null_fallback stands in its place, counted (etl_operator_route_fallbacks_total). fail: a bad record, with "
+      "which decode's on_error deals.");
+  s.optional("null_fallback", &Options::null_fallback,
+             "Stands in keys for a value that a record lacks. Hive, Spark and Arrow read the default as null.");
   s.optional(
       "time_source", &Options::time_source,
       "Where the time variables come from. message: the time that comes with the file's first record: its own in "
@@ -98,8 +120,14 @@ void add_place(Schema<Options>& s) {
 }
 
 void add_rotation(Schema<Options>& s) {
+  s.optional(
+      "compat", &Options::compat,
+      "iggy: as Apache Iggy's S3 sink does it. Only the limit that file_rotation names ends a file, and "
+      "max_file_size counts records without newlines, commas and brackets; no file ends for its age, keys that are "
+      "taken are overwritten, raw puts nothing between payloads, unless max_file_age, if_exists or delimiter say "
+      "otherwise. Records are still acknowledged only when they are durable.");
   s.optional("file_rotation", &Options::file_rotation,
-             "messages requires max_messages_per_file. Whichever limit is met first ends a file.");
+             "messages requires max_messages_per_file. Whichever limit is met first ends a file, but see compat.");
   s.optional("max_file_size", &Options::max_file_size,
              "A file ends with the record that makes it this large; it may exceed it by that record.",
              {.min = 1, .max = kLargestObject});
@@ -107,17 +135,19 @@ void add_rotation(Schema<Options>& s) {
              {.default_text = "no limit"});
   s.optional("max_file_age", &Options::max_file_age,
              "A file ends when its first record has waited so long, so a quiet partition is written too. 0s: never.",
-             {.min = 0});
+             {.min = 0, .default_text = "5m; 0s with compat iggy"});
   s.optional("max_file_idle", &Options::max_file_idle,
              "A file ends when its last record has waited so long. 0s: never.", {.min = 0});
   s.optional(
       "rotate_on", &Options::rotate_on,
       "No file holds records of two hours, or days, in UTC, by the time that comes with each record: its own in a "
       "stream; of a backfill the last-modified of its object. No field of a payload is looked at.");
-  s.optional("max_open_files", &Options::max_open_files,
-             "With rotate_on: so many files of a partition are open at one time, so that times that interleave do not "
-             "make a file each. For one more, the file not used for longest ends.",
-             {.min = 1, .max = 1000});
+  s.optional(
+      "max_open_files", &Options::max_open_files,
+      "With rotate_on, or {key}, {header.NAME} or {field.NAME} in path_template: so many files of a partition are "
+      "open at one time, so that times or values that interleave do not make a file each. For one more, the file "
+      "not used for longest ends.",
+      {.min = 1, .max = 1000, .default_text = "8; 64 with such a path_template"});
 }
 
 void add_memory(Schema<Options>& s) {
@@ -158,14 +188,16 @@ void add_format(Schema<Options>& s) {
       "made text of them (decode: {text: {}}).");
   s.optional("timestamp_precision", &Options::timestamp_precision, "Digits of a second in timestamps: 0, 3, 6 or 9.",
              {.min = 0, .max = 9});
-  s.optional("delimiter", &Options::delimiter, "raw: what follows each payload. Required there; may be empty.",
+  s.optional("delimiter", &Options::delimiter,
+             "raw: what follows each payload. Required there, but with compat iggy; may be empty.",
              {.example = "\"\\n\""});
 }
 
 void add_delivery(Schema<Options>& s) {
   s.optional(
       "if_exists", &Options::if_exists,
-      "When a key is taken. verify: the same bytes are our own retry or replay, others an error. overwrite. fail.");
+      "When a key is taken. verify: the same bytes are our own retry or replay, others an error. overwrite. fail.",
+      {.default_text = "verify; overwrite with compat iggy"});
   s.optional("max_attempts", &Options::max_attempts,
              "Tries of one burst; 0 and 1 both mean one. Decides only with on_upload_failure fail.",
              {.min = 0, .max = 1'000'000, .aliases = {"max_retries"}});
@@ -227,7 +259,7 @@ void add_store(Schema<Options>& s) {
 
 /// What the requirements know and this version does not: never taken for a typo, never ignored.
 void reserve_later_keys(Schema<Options>& s) {
-  for (const char* key : {"delivery", "exactly_once", "compat", "timeout", "upload_deadline", "deadline"}) {
+  for (const char* key : {"delivery", "exactly_once", "timeout", "upload_deadline", "deadline"}) {
     s.reserve(key, "is not available yet in this version; remove it");
   }
 }

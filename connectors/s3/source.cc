@@ -334,6 +334,16 @@ SourceKind S3Source::kind() {
   kind.drift = s3_source::report_drift;
   kind.verify = s3_source::verify;
   kind.plan = s3_source::plan;
+  kind.names = [](const ConfigSection& section, const BuildContext& context) -> Result<Origin> {
+    MILLRACE_ASSIGN(S3SourceOptions options, schema().parse(section));
+    MILLRACE_ASSIGN(const s3_source::Settings settings, s3_source::settle(std::move(options)));
+    Origin names;
+    names.stream = context.pipeline;
+    names.topic = settings.name;
+    names.bucket = settings.url.bucket;
+    names.object = settings.url.key + "part-1";
+    return names;
+  };
   return kind;
 }
 

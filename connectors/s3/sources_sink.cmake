@@ -2,6 +2,9 @@
 # What the S3 sink is made of.
 list(APPEND S3_SOURCES
   content_match.cc
+  explain.cc
+  explain_text.cc
+  key_pattern.cc
   key_template.cc
   parts_upload.cc
   sink.cc
@@ -12,9 +15,9 @@ list(APPEND S3_SOURCES
   upload.cc
   upload_ledger.cc
   writer.cc)
-list(APPEND S3_DEPENDS base ack config metrics sink store store_open)
+list(APPEND S3_DEPENDS base ack config encode metrics sink store store_open)
 
 millrace_test(s3_sink_test
-  SOURCES key_template_test.cc sink_options_test.cc sink_test.cc
+  SOURCES compat_test.cc explain_test.cc key_template_test.cc sink_options_test.cc sink_test.cc
     stored_as_test.cc parts_upload_test.cc upload_ledger_test.cc writer_test.cc
   DEPENDS s3 store_memory store_file store_faulty LINK rapidcheck PkgConfig::xxhash LABELS unit property)

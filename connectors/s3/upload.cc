@@ -8,6 +8,16 @@ namespace millrace::s3_sink {
 
 std::string checksum(std::string_view body) { return fmt::format("{:016x}", XXH3_64bits(body.data(), body.size())); }
 
+std::string Upload::uuid_of(const IdempotencyToken& token) const {
+  const std::array<std::uint64_t, 4> of{run[0], run[1], token.lane.value(), token.sequence};
+  const XXH128_hash_t bits = XXH3_128bits(of.data(), sizeof(of));
+  // RFC 9562, version 4: random bits, but for those that say so.
+  const std::uint64_t high = (bits.high64 & ~std::uint64_t{0xF000}) | 0x4000U;
+  const std::uint64_t low = (bits.low64 & (~std::uint64_t{0} >> 2U)) | (std::uint64_t{1} << 63U);
+  return fmt::format("{:08x}-{:04x}-{:04x}-{:04x}-{:012x}", high >> 32U, (high >> 16U) & 0xFFFFU, high & 0xFFFFU,
+                     low >> 48U, low & 0xFFFF'FFFF'FFFFU);
+}
+
 std::string Upload::location(std::string_view key) const {
   return StoreUrl{base.scheme, base.bucket, std::string(key)}.to_string();
 }

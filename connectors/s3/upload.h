@@ -2,6 +2,8 @@
 // Upload: what all writers of one S3 sink share. Made when the sink opens; immutable but for its flags; any thread.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -13,6 +15,7 @@
 #include "millrace/base/log.h"
 #include "millrace/base/sync.h"
 #include "millrace/metrics/meter.h"
+#include "millrace/sink/sealed_batch.h"
 #include "millrace/store/object_store.h"
 #include "millrace/store/store_url.h"
 
@@ -30,6 +33,7 @@ struct Upload {
   TimeSource time_source = TimeSource::message;
   StoredAs as;
   std::string pipeline;
+  std::array<std::uint64_t, 2> run{};  ///< random bits, from which the uuids of its files are made
   Logger log;
   Counter objects;  ///< written
   Counter bytes;    ///< written
@@ -42,6 +46,8 @@ struct Upload {
   /// A file may grow so large, so what an earlier run has left is looked up at a partition's first object already.
   bool expects_parts = false;
 
+  /// Of the file that is this batch: new for each of this run and of any other, the same over its retries.
+  [[nodiscard]] std::string uuid_of(const IdempotencyToken& token) const;
   [[nodiscard]] std::string location(std::string_view key) const;
   /// The user's, with our checksum of the bytes.
   [[nodiscard]] std::vector<std::pair<std::string, std::string>> metadata_of(std::string_view body) const;

@@ -26,8 +26,11 @@ Result<Receipt> ObjectWriter::write(SealedBatch& batch) {
   // A record without a time of its own counts from its arrival, which is the same over all tries.
   const bool has_time = chunk.first_timestamp != kNoTimestamp && upload_->time_source == TimeSource::message;
   const UnixMicros time = has_time ? chunk.first_timestamp : chunk.opened_unix;
-  MILLRACE_ASSIGN(const std::string key, upload_->keys.render({chunk.origin.get(), upload_->pipeline, chunk.partition,
-                                                               chunk.first_offset, chunk.last_offset, time}));
+  const bool has_uuid = upload_->keys.pattern().has(KeyPattern::Variable::uuid);
+  const std::string uuid = has_uuid ? upload_->uuid_of(batch.token) : "";
+  MILLRACE_ASSIGN(const std::string key,
+                  upload_->keys.render({chunk.origin.get(), upload_->pipeline, chunk.partition, chunk.first_offset,
+                                        chunk.last_offset, time, chunk.series.route, uuid}));
   MILLRACE_ASSIGN(const std::string_view body, batch.body());
   if (upload_->ledger) {
     const Origin* origin = chunk.origin.get();

@@ -230,6 +230,8 @@ bool JsonCursor::take_null() {
   return true;
 }
 
+bool JsonCursor::at_object() const noexcept { return state_->token < state_->tokens.end() && state_->first() == '{'; }
+
 bool JsonCursor::enter_object() {
   State& state = *state_;
   if (state.first() != '{') [[unlikely]]

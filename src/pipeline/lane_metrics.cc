@@ -38,6 +38,8 @@ Result<LaneMetrics> LaneMetrics::make(const Meter& source, const Meter& chain) {
                                                          "Records handed to the sink of the dead letters, by reason.");
   made.dropped_by_reason = std::make_shared<ReasonCounters>(chain, "deser_records_dropped_total",
                                                             "Records skipped on the operator's word, by reason.");
+  made.fallbacks_by_reason = std::make_shared<ReasonCounters>(
+      chain, "operator_route_fallbacks_total", "Values that records lacked and null_fallback stands for, by reason.");
   MILLRACE_ASSIGN(made.batch_seconds, chain.histogram("deser_batch_duration_seconds",
                                                       "A batch's way from payloads to encoded bytes.", cpu_seconds()));
   MILLRACE_ASSIGN(made.operator_in, chain.counter("operator_records_in_total", "Records that entered the operators."));
@@ -62,6 +64,7 @@ void LaneMetrics::add(const ChainCounts& counts, Duration took) {
     dead_lettered.add(count);
     kept_by_reason->add(reason, count);
   }
+  for (const auto& [reason, count] : counts.fallbacks) fallbacks_by_reason->add(reason, count);
   batch_seconds.observe(seconds(took));
 }
 

@@ -40,6 +40,7 @@ struct LaneMetrics {
   std::shared_ptr<ReasonCounters> dropped_by_reason, kept_by_reason;
   Histogram batch_seconds;
 
+  std::shared_ptr<ReasonCounters> fallbacks_by_reason;
   Counter operator_in, operator_out, filtered;
 };
 

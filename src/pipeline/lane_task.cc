@@ -129,6 +129,7 @@ LaneTask::Step LaneTask::run_chain() {
   counts_.records_in = counts_.records_decoded = counts_.records_out = counts_.filtered = counts_.payload_bytes = 0;
   counts_.skipped.clear();
   counts_.dead_lettered.clear();
+  counts_.fallbacks.clear();
   const SteadyTime begun = options_.clock->now();
   Result<ChainStep> ran = guarded(chain_code_, [&]() -> Result<ChainStep> {
     return options_.chain->run(*batch_, cursor_, ack_, options_.issuer, counts_);

@@ -94,8 +94,10 @@ std::uint64_t as_letter(const EncodeSpec& spec, std::uint64_t payload) {
 /// A file or chunk of a sink whose longest record is `record` bytes, as written.
 struct ChunkBound {
   ChunkBound(const SealPolicy& policy, const EncodeSpec& spec, std::uint64_t record)
-      // A chunk is sealed behind the record with which it meets a limit.
-      : limit(policy.max_bytes != 0 ? policy.max_bytes : bounded_product(policy.max_records, record)) {
+      // A chunk is sealed behind the record with which it meets a limit. A record of which a part is not counted has
+      // one byte at least that is.
+      : limit(policy.max_bytes != 0 ? bounded_product(policy.max_bytes, 1 + policy.uncounted)
+                                    : bounded_product(policy.max_records, record)) {
     const std::uint64_t whole = spec.format == EncodeFormat::discard ? 0 : bounded_sum(limit, record);
     // Of a larger one, what lies in memory: the rest is spilled, or it was sealed early.
     most = policy.open_bytes == 0 ? whole : std::min(whole, bounded_sum(policy.open_bytes, record));
@@ -104,9 +106,10 @@ struct ChunkBound {
   std::uint64_t most = 0;  ///< 0: it holds no bytes
 };
 
-/// What lanes and writers of one sink hold, but for what is sealed. `of`: empty, or which sink it is.
-void add_sink(const Sink& sink, std::string_view of, const ChunkBound& chunk, std::uint64_t record, std::uint64_t lanes,
-              std::vector<MemoryPart>& parts) {
+/// What lanes and writers of one sink hold, but for what is sealed. `payload`: the longest as it is looked into;
+/// `record`: as it is written. `of`: empty, or which sink it is.
+void add_sink(const Sink& sink, std::string_view of, const ChunkBound& chunk, std::uint64_t payload,
+              std::uint64_t record, std::uint64_t lanes, std::vector<MemoryPart>& parts) {
   const SealPolicy policy = sink.seal_policy();
   const std::uint64_t writers = std::max<std::size_t>(sink.traits().concurrency, 1);
   const auto add = [&](std::string_view what, std::uint64_t bytes, std::string why) {
@@ -117,11 +120,19 @@ void add_sink(const Sink& sink, std::string_view of, const ChunkBound& chunk, st
     add("compressors", bounded_product(lanes, each),
         fmt::format("one in each lane ({}, compression_level)", to_string(policy.compression.codec)));
   }
+  const auto is_field = [](const RouteSpec::Part& part) { return part.from == RouteSpec::Part::From::field; };
+  if (const RouteSpec route = sink.route_spec(); std::ranges::any_of(route.parts, is_field)) {
+    // A copy of the document, and the places of its tokens (JsonTokens).
+    add("routing",
+        bounded_product(lanes, bounded_product(9, std::max<std::uint64_t>(payload, std::uint64_t{8} << 10U))),
+        fmt::format("{} x the JSON tokens of a record of {}, which is looked into for {{field.NAME}}",
+                    of_these(lanes, "lane"), bytes_text(payload)));
+  }
   if (chunk.most != 0) {
     const std::string of_a_chunk =
         fmt::format("{} and one record more, {} as written", bytes_text(chunk.limit), bytes_text(record));
-    const std::uint64_t files =
-        policy.boundary == SealPolicy::Boundary::none ? 1 : std::max<std::size_t>(policy.max_open, 1);
+    const bool kept_apart = policy.boundary != SealPolicy::Boundary::none || policy.routed;
+    const std::uint64_t files = kept_apart ? std::max<std::size_t>(policy.max_open, 1) : 1;
     const std::uint64_t open = bounded_product(lanes, bounded_product(files, chunk.most));
     // A lane looks at the budget between two batches.
     const std::uint64_t budget = bounded_sum(policy.open_bytes, bounded_product(lanes, chunk.most));
@@ -166,13 +177,13 @@ std::vector<MemoryPart> memory_bound(const PipelineOptions& options, const Decod
                      fmt::format("{} x the {}, were a record of {} made of nothing else", of_these(lanes, "lane"), what,
                                  bytes_text(longest_record))});
   }
-  add_sink(sink, "", chunk, record, lanes, parts);
+  add_sink(sink, "", chunk, decoded(decode, longest_record), record, lanes, parts);
   std::uint64_t batches = chunk.most;
   if (letters != nullptr) {
     const EncodeSpec letter_spec = letters->encode_spec();
     const std::uint64_t letter = as_letter(letter_spec, longest_record);
     const ChunkBound letter_chunk(letters->seal_policy(), letter_spec, letter);
-    add_sink(*letters, kOfLetters, letter_chunk, letter, lanes, parts);
+    add_sink(*letters, kOfLetters, letter_chunk, longest_record, letter, lanes, parts);
     batches = bounded_sum(batches, letter_chunk.most);
   }
   if (batches == 0) {

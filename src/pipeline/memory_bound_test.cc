@@ -20,6 +20,7 @@ class ToldSink final : public Sink {
  public:
   SealPolicy policy;
   EncodeSpec spec;
+  RouteSpec route;
   SinkTraits all_traits;
   std::string_view type() const override { return "told"; }
   Result<void> open(SinkContext /*context*/) override {
@@ -30,6 +31,7 @@ class ToldSink final : public Sink {
   }
   SealPolicy seal_policy() const override { return policy; }
   EncodeSpec encode_spec() const override { return spec; }
+  RouteSpec route_spec() const override { return route; }
   SinkTraits traits() const override { return all_traits; }
 };
 
@@ -56,6 +58,28 @@ TEST(MemoryBound, INV7_ChunksAreAsLargeAsTheirLimitAndOneRecord) {
   EXPECT_EQ(parts.at("spare output"), 6 * (10 * kMi + 1));
   EXPECT_EQ(parts.at("writers"), 3 * kMi);
   EXPECT_EQ(parts.at("positions"), 4U * 1000 * 192);
+}
+
+// A file for each value, up to max_open of them; and what looking into a document takes: a copy, and eight bytes a
+// byte.
+TEST(MemoryBound, INV7_FilesOfValuesAreCountedAndSoIsFindingThem) {
+  ToldSink sink;
+  sink.policy.max_bytes = 8 * kMi;
+  sink.policy.max_open = 5;
+  sink.spec.format = EncodeFormat::raw;
+  sink.spec.delimiter = "";
+  EXPECT_EQ(parts_of(sink, 4, 2 * kMi).at("open output"), 4 * 10 * kMi);
+  sink.policy.routed = true;
+  sink.route.parts = {{RouteSpec::Part::From::key, ""}};
+  const auto by_key = parts_of(sink, 4, 2 * kMi);
+  EXPECT_EQ(by_key.at("open output"), 5 * 4 * 10 * kMi);
+  EXPECT_FALSE(by_key.contains("routing"));
+  sink.route.parts.push_back({RouteSpec::Part::From::field, "a"});
+  EXPECT_EQ(parts_of(sink, 4, 2 * kMi).at("routing"), 4 * 9 * 2 * kMi);
+  // Of each record a byte that is not counted: a file of records of one counted byte is twice its limit.
+  sink.policy.uncounted = 1;
+  sink.policy.max_open = 1;
+  EXPECT_EQ(parts_of(sink, 1, 2 * kMi).at("open output"), 18 * kMi);
 }
 
 // Letters have lanes' ends, writers and a place in flight of their own; text may be six times as long in JSON.

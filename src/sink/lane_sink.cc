@@ -173,6 +173,8 @@ void LaneSink::look(OpenFile& file) {
     due_ = true;
   } else if (compressor_ && file.chunk.bytes.size() >= kPackedBlock) {
     pack(file);
+  } else {
+    look_again_at(file);
   }
 }
 
@@ -190,14 +192,18 @@ void LaneSink::look_again_at(OpenFile& file) const noexcept {
     file.look_at = 0;
     return;
   }
-  const std::size_t left = max_bytes_ - std::min<std::uint64_t>(file.encoded, max_bytes_);
-  file.look_at = compressor_ ? std::min(left, kPackedBlock) : left;
+  // Where the next record cannot take it to its limit; it grows by what is not counted too, so it may be looked at
+  // twice.
+  const std::size_t here = file.chunk.bytes.size();
+  const std::size_t left = max_bytes_ - std::min<std::uint64_t>(counted(file), max_bytes_);
+  const std::size_t at = left > std::numeric_limits<std::size_t>::max() - here ? left : here + left;
+  file.look_at = compressor_ ? std::min(at, kPackedBlock) : at;
 }
 
 void LaneSink::seal_due_files() {
   for (std::size_t i = 0; i < files_.size();) {
     if (is_due(*files_[i])) {
-      seal_file(i, files_[i]->size() >= max_bytes_ ? SealReason::size : SealReason::records);
+      seal_file(i, counted(*files_[i]) >= max_bytes_ ? SealReason::size : SealReason::records);
     } else {
       ++i;
     }

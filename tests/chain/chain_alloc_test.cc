@@ -85,6 +85,20 @@ TEST(ChainAllocations, INV8_CheckedAndWrappedJsonPassesWithoutOne) {
   expect_no_allocation([] { return decode::json({.reject_duplicate_keys = true}) | encode::json_lines(); });
 }
 
+// Fields with and without escapes, inside of others, and one that is not there, which is counted.
+TEST(ChainAllocations, INV8_RoutedRecordsPassWithoutOne) {
+  using From = RouteSpec::Part::From;
+  RigSink sink;
+  sink.policy.routed = true;
+  sink.policy.max_open = 4;
+  sink.route.parts = {{From::field, "customer"}, {From::field, "id"}, {From::field, "items.none"}, {From::key, ""}};
+  expect_no_allocation([] { return decode::json() | encode::json_lines({.wrap = true}); }, {sink});
+  expect_no_allocation([] { return decode::raw() | encode::raw(); }, {sink});
+  expect_no_allocation([] { return decode::json<Basket>() | encode::json_lines(); }, {sink});
+  expect_no_allocation([] { return decode::json({.framing = decode::JsonFraming::lines}) | encode::json_lines(); },
+                       {sink});
+}
+
 // A place for records that are skipped costs those that pass nothing.
 TEST(ChainAllocations, INV8_RecordsPassAPlaceOfDeadLettersWithoutOne) {
   expect_no_allocation([] { return decode::json({.on_error = OnError::skip}) | encode::json_lines({.wrap = true}); },

@@ -55,6 +55,7 @@ struct RigSink {
   std::string name = "sink";  ///< kDeadLetterSink: takes letters, raw
   SealPolicy policy = {};
   Envelope envelope = {};
+  RouteSpec route = {};  ///< with policy.routed
 };
 
 class LaneRig {
@@ -68,6 +69,7 @@ class LaneRig {
                                                               .partition = kRigPartition,
                                                               .policy = sink.policy,
                                                               .envelope = sink.envelope,
+                                                              .route = sink.route,
                                                               .first_sequence = 0},
                                             *queue);
       if (sink.name == kDeadLetterSink) {

@@ -79,6 +79,7 @@ std::string exported() {
   EXPECT_TRUE(lanes);
   lanes->dropped_by_reason->add(ErrorCode::malformed, 1);  // a series appears with its first record
   lanes->kept_by_reason->add(ErrorCode::malformed, 1);
+  lanes->fallbacks_by_reason->add(ErrorCode::missing_field, 1);
   EXPECT_TRUE(SinkMetrics::make(meter, 1));
   EXPECT_TRUE(s3_source::SourceMetrics::make(meter));
   s3_sink::Upload upload;

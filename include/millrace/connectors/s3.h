@@ -15,6 +15,8 @@
 #include "millrace/config/schema.h"
 #include "millrace/config/values.h"
 #include "millrace/encode/encode_spec.h"
+#include "millrace/encode/object_name.h"
+#include "millrace/encode/route_spec.h"
 #include "millrace/framing/framer.h"
 #include "millrace/pipeline/registry.h"
 #include "millrace/sink/sink.h"
@@ -88,10 +90,11 @@ enum class FileCompression { none, gzip, zstd };
 enum class Sse { none, s3, kms };  ///< who encrypts the objects where they lie
 enum class OutputFormat { json_lines, json_array, raw };
 enum class IfExists { verify, overwrite, fail };
-enum class NameEncoding { replace, percent };
+enum class Compat { none, iggy };           ///< whose defaults and rotation
 enum class TimeSource { message, ingest };  ///< of what the time variables of a key tell
 
 struct S3SinkOptions {
+  Compat compat = Compat::none;
   std::string url;  ///< or bucket and prefix
   std::string bucket;
   std::string prefix;
@@ -100,10 +103,11 @@ struct S3SinkOptions {
   FileRotation file_rotation = FileRotation::size;
   ByteSize max_file_size{8U << 20U};
   std::uint64_t max_messages_per_file = 0;  ///< required with `messages`
-  Duration max_file_age = std::chrono::minutes(5);
-  Duration max_file_idle{0};  ///< 0: never
+  std::optional<Duration> max_file_age;     ///< nothing: five minutes, or never with compat iggy; 0: never
+  Duration max_file_idle{0};                ///< 0: never
   RotateOn rotate_on = RotateOn::none;
-  std::uint64_t max_open_files = 8;  ///< of a partition, with rotate_on
+  /// Of a partition, with rotate_on or a template that keeps records apart; nothing: 8, or 64 with such a template.
+  std::optional<std::uint64_t> max_open_files;
   FileCompression compression = FileCompression::none;
   std::optional<std::int64_t> compression_level;  ///< nothing: the codec's own
   std::optional<std::string> compression_suffix;  ///< nothing: .gz or .zst
@@ -116,10 +120,12 @@ struct S3SinkOptions {
   bool wrap = true;  ///< false: payloads stand alone, without the wrapper object
   bool mark_encoding = false;
   std::int64_t timestamp_precision = 0;  ///< digits of a second: 0, 3, 6, 9
-  std::optional<std::string> delimiter;  ///< raw: required; "" allowed
+  std::optional<std::string> delimiter;  ///< raw: required but with compat iggy; "" allowed
   std::string extension;                 ///< empty: jsonl, json or bin
   NameEncoding name_encoding = NameEncoding::replace;
-  IfExists if_exists = IfExists::verify;
+  RouteSpec::OnMissing on_missing_field = RouteSpec::OnMissing::fallback;
+  std::string null_fallback = "__HIVE_DEFAULT_PARTITION__";
+  std::optional<IfExists> if_exists;  ///< nothing: verify, or overwrite with compat iggy
   std::int64_t max_attempts = 3;
   Duration retry_delay = std::chrono::seconds(1);
   OnWriteFailure on_upload_failure = OnWriteFailure::stall;

@@ -50,6 +50,8 @@ class JsonCursor {
   [[nodiscard]] bool read(decode::Json& value);
   /// Steps over a null; false, and no fault, when something else stands here.
   [[nodiscard]] bool take_null();
+  /// An object stands here; asks, and steps over nothing.
+  [[nodiscard]] bool at_object() const noexcept;
 
   static constexpr int kEnd = -1;
   static constexpr int kFault = -2;

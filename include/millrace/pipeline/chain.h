@@ -77,7 +77,11 @@ struct ChainCounts {
   RecordFates::ByReason skipped;        ///< rejected and kept nowhere
   RecordFates::ByReason dead_lettered;  ///< source records that are kept in the dead letters
 
+  /// Values that records lacked, where another name stands for them in a key (RouteSpec), by reason.
+  RecordFates::ByReason fallbacks;
+
   void skip(ErrorCode reason, std::uint64_t records = 1) { RecordFates::add(skipped, reason, records); }
+  void fall_back(ErrorCode reason, std::uint64_t values) { RecordFates::add(fallbacks, reason, values); }
 };
 
 struct ChainStep {

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -34,7 +35,14 @@ class EncoderStage {
       run_ = flow_->run;
       format_.begin_batch(meta.origin);
     }
-    Result<void> encoded = format_.encode(record, meta, output_->begin_record(meta));
+    std::string_view route;
+    if (RecordRouter* const router = output_->router()) {
+      Result<std::string_view> found = router->route(record, meta);
+      if (!found) [[unlikely]]
+        return flow_->reject(std::move(found).error(), on_error_, id_, meta);
+      route = *found;
+    }
+    Result<void> encoded = format_.encode(record, meta, output_->begin_record(meta, route));
     if (!encoded) [[unlikely]] {
       output_->rollback_record();
       return flow_->reject(std::move(encoded).error(), on_error_, id_, meta);

@@ -10,6 +10,7 @@
 
 #include "millrace/base/bounded.h"
 #include "millrace/base/time.h"
+#include "millrace/record/record_meta.h"
 
 namespace millrace {
 
@@ -38,6 +39,16 @@ struct PlanRequest {
   std::vector<NeededRight> sink_rights;
   /// What engine and sink hold, for so many lanes and a longest record of so many bytes.
   std::function<std::vector<MemoryPart>(std::uint64_t lanes, std::uint64_t longest_record)> memory_behind_source;
+};
+
+/// What `millrace explain` knows of the run besides its sink, and what is to be found out.
+struct ExplainRequest {
+  bool json = false;
+  /// As the records will say it; `object` is an example. Null: the source cannot tell, and examples are made up.
+  const Origin* names = nullptr;
+  bool splits_payloads = false;  ///< one payload may become several records
+  /// Payloads to tell the keys of; null: none were given.
+  const std::vector<std::string>* records = nullptr;
 };
 
 [[nodiscard]] inline std::uint64_t total_of(const std::vector<MemoryPart>& parts) noexcept {

@@ -73,6 +73,9 @@ struct SourceKind {
   /// For `millrace plan`: everything that a run would decide before it moves a byte; claims, writes and locks nothing.
   /// Not ok when a run would fail. Null: the source cannot tell.
   std::function<Result<Verdict>(const ConfigSection&, const BuildContext&, const PlanRequest&)> plan;
+  /// For `millrace explain`: what the records of a valid section will say of where they came from; opens nothing. Null:
+  /// the source cannot tell.
+  std::function<Result<Origin>(const ConfigSection&, const BuildContext&)> names = nullptr;
 };
 struct SinkKind {
   std::string name;
@@ -81,6 +84,9 @@ struct SinkKind {
   std::function<Result<std::unique_ptr<Sink>>(const ConfigSection&, const BuildContext&)> make;
   /// What a run with a valid section needs to be allowed to do. Null: nothing that could be refused.
   std::function<Result<std::vector<NeededRight>>(const ConfigSection&)> rights = nullptr;
+  /// For `millrace explain`: how what a run with a valid section writes will be called and where it ends; opens
+  /// nothing. Not ok when some of it could not be written. Null: it makes no names.
+  std::function<Result<Verdict>(const ConfigSection&, const BuildContext&, const ExplainRequest&)> explain = nullptr;
 };
 
 class Registry {

@@ -5,6 +5,7 @@
 // queue does not take stays here and the lane is blocked (INV-4). Owned and used by one lane thread.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -49,6 +50,7 @@ class LaneSink {
     PartitionId partition;
     SealPolicy policy;
     Envelope envelope;
+    RouteSpec route{};  ///< makes the routes that begin_record() is given
     /// Counts up from here. A lane that comes back under a later epoch starts above all it has used.
     std::uint64_t first_sequence = 0;
     Clock* clock = &Clock::real();
@@ -65,6 +67,8 @@ class LaneSink {
   /// The batch whose records follow. Called by the chain at the start of every run over (part of) a batch; seals what
   /// is open when it must not be mixed with this batch.
   void begin_batch(const PayloadBatch& batch);
+
+  [[nodiscard]] const RouteSpec& route_spec() const noexcept { return options_.route; }
 
   /// Before each source record: does it belong to a file that is not open, while as many are open as may be? Asking
   /// lets the chain split the ack exactly there and make_room(). When nobody asked, or by the record's time alone it
@@ -130,9 +134,13 @@ class LaneSink {
   std::uint64_t abandon();
 
  private:
+  /// Bytes of it that max_bytes counts.
+  [[nodiscard]] std::uint64_t counted(const OpenFile& file) const noexcept {
+    return file.size() - std::min(file.size(), file.chunk.records * options_.policy.uncounted);
+  }
   [[nodiscard]] bool is_due(const OpenFile& file) const noexcept {
     if (file.cut) return file.chunk.last_offset >= *file.cut;
-    return file.size() >= max_bytes_ || file.chunk.records >= max_records_;
+    return counted(file) >= max_bytes_ || file.chunk.records >= max_records_;
   }
   [[nodiscard]] bool may_end(const OpenFile& file) const noexcept { return !file.cut && !options_.policy.by_content; }
   void look(OpenFile& file);

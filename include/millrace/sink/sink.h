@@ -18,6 +18,7 @@
 #include "millrace/base/time.h"
 #include "millrace/codec/compressor.h"
 #include "millrace/encode/encode_spec.h"
+#include "millrace/encode/route_spec.h"
 #include "millrace/metrics/meter.h"
 #include "millrace/sink/writer.h"
 
@@ -28,8 +29,9 @@ namespace millrace {
 struct SealPolicy {
   std::size_t max_bytes = 8U << 20U;
   std::uint64_t max_records = 0;
-  Duration max_age{0};   ///< since the first record
-  Duration max_idle{0};  ///< since the last record
+  std::size_t uncounted = 0;  ///< bytes of each record that max_bytes leaves out: what separates it from the next
+  Duration max_age{0};        ///< since the first record
+  Duration max_idle{0};       ///< since the last record
   enum class Boundary {
     none,
     hour,
@@ -98,6 +100,8 @@ class Sink {
   [[nodiscard]] virtual SealPolicy seal_policy() const { return {}; }
   [[nodiscard]] virtual Envelope envelope() const { return {}; }
   [[nodiscard]] virtual EncodeSpec encode_spec() const { return {}; }
+  /// By which values records are kept apart; empty unless SealPolicy::routed.
+  [[nodiscard]] virtual RouteSpec route_spec() const { return {}; }
   [[nodiscard]] virtual RetryPolicy retry_policy() const { return {}; }
   [[nodiscard]] virtual SinkTraits traits() const { return {}; }
   /// Everything before these watermarks is durable in every sink, or was dropped on purpose. Control thread, behind

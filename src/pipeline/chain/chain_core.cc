@@ -131,7 +131,13 @@ ChainStep ChainCore::end_run(bool failed, std::optional<std::string> thrown, Cha
   }
   if (ledger_) close_account(next);
   counts.records_out += encoded_;
-  for (const auto& output : outputs_) counts.records_out += output->take_records();
+  for (const auto& output : outputs_) {
+    counts.records_out += output->take_records();
+    if (RecordRouter* const router = output->router()) {
+      for (const auto& [reason, values] : router->fallbacks()) counts.fall_back(reason, values);
+      router->clear_counts();
+    }
+  }
   flow_.clear_counts();
   return step;
 }
