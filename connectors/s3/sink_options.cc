@@ -222,11 +222,6 @@ void check_limits(const Options& o, Complaints& complaints) {
     complaints.about("max_messages_per_file", "is at least 1; leave it out for no limit");
   }
   if (o.compat == Compat::iggy) check_one_limit(o, complaints);
-  if (o.rotate_on != RotateOn::none && o.time_source == TimeSource::ingest) {
-    complaints.about(
-        "rotate_on",
-        "keeps files apart by the records' own times, which time_source ingest does not look at; remove one");
-  }
   if (o.spool_dir.empty() && complaints.given("spool_limit")) {
     complaints.about("spool_limit", "has no effect without spool_dir; remove it");
   }
@@ -250,7 +245,9 @@ SealPolicy seal_policy(const Options& o, const KeyTemplate& keys) {
   policy.boundary = o.rotate_on == RotateOn::hour  ? SealPolicy::Boundary::hour
                     : o.rotate_on == RotateOn::day ? SealPolicy::Boundary::day
                                                    : SealPolicy::Boundary::none;
-  policy.max_open = o.max_open_files.value_or(keys.route().empty() ? 8 : 64);
+  // By arrival nothing comes for an hour that has passed.
+  policy.by_arrival = o.time_source == TimeSource::ingest;
+  policy.max_open = o.max_open_files.value_or(!keys.route().empty() ? 64 : policy.by_arrival ? 1 : 8);
   policy.compression = {codec_of(o.compression), static_cast<int>(o.compression_level.value_or(0))};
   policy.open_bytes = o.buffer_memory.bytes;
   policy.spool_dir = o.spool_dir;

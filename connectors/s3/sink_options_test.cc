@@ -158,8 +158,10 @@ TEST(S3SinkOptions, TimeSource) {
   EXPECT_EQ(accepted(kPlace).time_source, TimeSource::message);
   EXPECT_EQ(accepted(with("time_source: Ingest\n")).time_source, TimeSource::ingest);
   EXPECT_THAT(refused(with("time_source: wallclock\n")), HasSubstr("message|ingest"));
-  EXPECT_THAT(refused(with("time_source: ingest\nrotate_on: hour\n")),
-              HasSubstr("sink.s3.rotate_on: keeps files apart"));
+  const CheckedOptions hourly = accepted(with("time_source: ingest\nrotate_on: hour\n"));
+  EXPECT_TRUE(hourly.seal.by_arrival);
+  EXPECT_EQ(hourly.seal.max_open, 1U);
+  EXPECT_FALSE(accepted(with("rotate_on: hour\n")).seal.by_arrival);
 }
 
 TEST(S3SinkOptions, CredentialsComeTogetherAndStaySecret) {

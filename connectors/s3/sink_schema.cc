@@ -141,13 +141,14 @@ void add_rotation(Schema<Options>& s) {
   s.optional(
       "rotate_on", &Options::rotate_on,
       "No file holds records of two hours, or days, in UTC, by the time that comes with each record: its own in a "
-      "stream; of a backfill the last-modified of its object. No field of a payload is looked at.");
+      "stream; of a backfill the last-modified of its object; with time_source ingest, by its arrival. No field of a "
+      "payload is looked at.");
   s.optional(
       "max_open_files", &Options::max_open_files,
       "With rotate_on, or {key}, {header.NAME} or {field.NAME} in path_template: so many files of a partition are "
       "open at one time, so that times or values that interleave do not make a file each. For one more, the file "
       "not used for longest ends.",
-      {.min = 1, .max = 1000, .default_text = "8; 64 with such a path_template"});
+      {.min = 1, .max = 1000, .default_text = "8, or 1 by arrival; 64 with such a path_template"});
 }
 
 void add_memory(Schema<Options>& s) {

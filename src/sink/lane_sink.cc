@@ -54,6 +54,7 @@ LaneSink::~LaneSink() {
 
 void LaneSink::begin_batch(const PayloadBatch& batch) {
   batch_time_ = options_.clock->now();
+  if (options_.policy.by_arrival) batch_arrival_ = options_.clock->unix_micros();
   if (options_.recalls && !heard_ && !asked_) {
     asked_ = std::make_shared<RecallRequest>(options_.partition, batch.origin, options_.waker);
     queue_->ask(asked_);
@@ -68,8 +69,9 @@ void LaneSink::begin_batch(const PayloadBatch& batch) {
 }
 
 std::int64_t LaneSink::bucket_of(const RecordMeta& meta) const noexcept {
-  if (boundary_span_ == 0 || meta.timestamp == kNoTimestamp) return FileSeries::kNoTime;
-  return bucket(meta.timestamp, boundary_span_);
+  const UnixMicros time = options_.policy.by_arrival ? batch_arrival_ : meta.timestamp;
+  if (boundary_span_ == 0 || time == kNoTimestamp) return FileSeries::kNoTime;
+  return bucket(time, boundary_span_);
 }
 
 /// True when nothing is asked that is not answered.
@@ -144,7 +146,8 @@ bool LaneSink::begin_file(const RecordMeta& meta) {
   chunk.first_offset = meta.offset;
   chunk.first_timestamp = meta.timestamp;
   chunk.opened = batch_time_;
-  chunk.opened_unix = options_.clock->unix_micros();
+  // The time that its bucket was chosen by, so that its name tells no other hour.
+  chunk.opened_unix = options_.policy.by_arrival ? batch_arrival_ : options_.clock->unix_micros();
   chunk.origin = batch_origin_;
   chunk.appended = batch_time_;
   if (const auto* made = recall_ ? recall_->to_be_made(chunk.series, meta.offset) : nullptr) {

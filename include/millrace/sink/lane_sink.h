@@ -176,6 +176,7 @@ class LaneSink {
   std::deque<SealedBatch> sealed_;  ///< what the queue has not taken yet; the chain stops as soon as there is one
   std::shared_ptr<const Origin> batch_origin_;
   SteadyTime batch_time_;
+  UnixMicros batch_arrival_ = kNoTimestamp;  ///< with by_arrival
   std::uint64_t next_sequence_;
   std::uint64_t uses_ = 0;
   std::shared_ptr<RecallRequest> asked_;  ///< until it is answered nothing is taken

@@ -37,9 +37,10 @@ struct SealPolicy {
     hour,
     day
   } boundary = Boundary::none;  ///< UTC, of the record's timestamp: a chunk never spans one
-  std::size_t max_open = 1;     ///< with a boundary: so many chunks of a lane are open at once, each of its own time
-  bool per_object = false;      ///< a chunk never holds records of two objects
-  bool routed = false;          ///< records name a route, and each has chunks of its own, of which max_open are open
+  bool by_arrival = false;   ///< the boundary is one of the wall clock when a record's batch came, not of its timestamp
+  std::size_t max_open = 1;  ///< with a boundary: so many chunks of a lane are open at once, each of its own time
+  bool per_object = false;   ///< a chunk never holds records of two objects
+  bool routed = false;       ///< records name a route, and each has chunks of its own, of which max_open are open
   /// A chunk ends by what is in it alone, never for want of memory or time: what a drain finds open is put off, so that
   /// a replay makes the same chunks again.
   bool by_content = false;
