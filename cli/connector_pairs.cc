@@ -20,9 +20,14 @@ Result<void> check_feeding(const PipelineConfig& config, const SinkKind* kind, c
   return told_of(section, S3Sink::check_not_feeding(source, sink));
 }
 
-Result<void> check_apart(const PipelineConfig& config) {
-  if (config.dead_letter == nullptr || config.dead_letter->name != config.sink->name) return {};
+Result<void> check_letters(const PipelineConfig& config) {
+  if (config.dead_letter == nullptr) return {};
   const ConfigSection& at = config.dead_letter_section;
+  if (config.dead_letter->name == "s3") {
+    MILLRACE_ASSIGN(const S3SinkOptions letters, S3Sink::schema().parse(at));
+    MILLRACE_TRY(told_of(at, S3Sink::check_holds_letters(letters)));
+  }
+  if (config.dead_letter->name != config.sink->name) return {};
   if (config.sink->name == "stdout") {
     return told_of(at, fail(Error::config("records and dead letters would both go to standard output, where nobody "
                                           "could tell them apart; give one of them another place")));
@@ -39,7 +44,7 @@ Result<PipelineConfig> read_pipeline(const Config& config, const Registry& regis
   MILLRACE_ASSIGN(PipelineConfig read, PipelineConfig::read(config, registry));
   MILLRACE_TRY(check_feeding(read, read.sink, read.sink_section));
   MILLRACE_TRY(check_feeding(read, read.dead_letter, read.dead_letter_section));
-  MILLRACE_TRY(check_apart(read));
+  MILLRACE_TRY(check_letters(read));
   return read;
 }
 

@@ -19,6 +19,7 @@ struct FakeSource {
 };
 struct FakeSink {
   Secret password;
+  std::string on_upload_failure;
 };
 
 const Schema<FakeSource>& source_schema() {
@@ -34,6 +35,7 @@ const Schema<FakeSink>& sink_schema() {
   static const Schema<FakeSink> schema = [] {
     Schema<FakeSink> s("sea", "A sink.");
     s.optional("password", &FakeSink::password, "Who.");
+    s.optional("on_upload_failure", &FakeSink::on_upload_failure, "What then.");
     return s;
   }();
   return schema;
@@ -173,6 +175,16 @@ TEST(PipelineConfig, ADeadLetterPlaceIsAnySink) {
   EXPECT_EQ(config.dead_letter_section.path(), "dead_letter.sea");
   EXPECT_EQ(accepted("").dead_letter, nullptr);
   EXPECT_TRUE(is_secret_path(registry(), "dead_letter.sea.password"));
+}
+
+TEST(PipelineConfig, ADeadLetterPlaceForWhatTheSinkGivesUp) {
+  const Config config =
+      parsed("source: {river: {url: x}}\nsink: {sea: {on_upload_failure: drop}}\ndead_letter: {sea: {}}\n");
+  const auto read = PipelineConfig::read(config, registry());
+  EXPECT_TRUE(read) << (read ? "" : read.error().message());
+  EXPECT_EQ(refused_too("decode: {json: {on_error: skip}}\ndead_letter: {sea: {on_upload_failure: drop}}\n"),
+            "p.yaml:4:40: dead_letter.sea.on_upload_failure: a dead letter that is dropped would be kept nowhere; use "
+            "stall or fail");
 }
 
 TEST(PipelineConfigRefuses, ADeadLetterPlaceThatNothingWouldReach) {

@@ -188,8 +188,8 @@ Result<std::string> KeyTemplate::render(const KeyParts& parts) const {
     key += kept(std::string_view(path).substr(begin, end - begin));
     begin = end + 1;
   }
-  fmt::format_to(std::back_inserter(key), "/{:05}-{:020}-{:020}.{}", parts.partition.value(), parts.first.value(),
-                 parts.last.value(), options_.extension);
+  fmt::format_to(std::back_inserter(key), "/{:05}-{:020}-{:020}{}{}.{}", parts.partition.value(), parts.first.value(),
+                 parts.last.value(), parts.content.empty() ? "" : "-", parts.content, options_.extension);
   if (key.size() <= kMaxKeyBytes) return key;
   return fail(Error::fatal(
       ErrorCode::limit, fmt::format("the key {} would be {} bytes long; a store takes at most {}: shorten the names, "

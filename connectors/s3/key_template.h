@@ -26,9 +26,10 @@ struct KeyParts {
   PartitionId partition;
   Offset first;
   Offset last;
-  UnixMicros time = 0;          ///< of the first record
-  std::string_view route = {};  ///< as a RecordRouter made it; of a template that keeps records apart
-  std::string_view uuid = {};   ///< of this file; of a template with {uuid}
+  UnixMicros time = 0;            ///< of the first record
+  std::string_view route = {};    ///< as a RecordRouter made it; of a template that keeps records apart
+  std::string_view uuid = {};     ///< of this file; of a template with {uuid}
+  std::string_view content = {};  ///< a hash of the bytes, of files whose offsets do not tell them apart; mostly empty
 };
 
 class KeyTemplate {

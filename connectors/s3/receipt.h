@@ -32,7 +32,7 @@ struct ReceiptFates {
   std::uint64_t filtered = 0;
   std::map<std::string, std::uint64_t> skipped;        ///< by reason
   std::map<std::string, std::uint64_t> dead_lettered;  ///< by reason
-  std::uint64_t written = 0;                     ///< encoded records
+  std::uint64_t written = 0;                           ///< encoded records
 
   void add(const RecordFates& fates);
   void add(const ReceiptFates& fates);

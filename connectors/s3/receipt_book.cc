@@ -119,9 +119,10 @@ Result<ObjectReceipt> ReceiptBook::line_of(Lane& lane, std::uint64_t ordinal) {
   }
   line.fates = std::move(open.counted.fates);
   // A chunk between two objects of a lane does not hold those whose records all went another way.
+  const bool given_up = std::ranges::any_of(open.counted.places, [](const auto& place) { return place.dropped != 0; });
+  const bool lettered = given_up || !line.fates.dead_lettered.empty();
   for (const ReceiptPlace& place : open.counted.places) {
-    const bool of_letters = place.sink == kDeadLetterSink;
-    if (of_letters ? !line.fates.dead_lettered.empty() : line.fates.written != 0) line.places.push_back(place);
+    if (place.sink == kDeadLetterSink ? lettered : line.fates.written != 0) line.places.push_back(place);
   }
   return line;
 }

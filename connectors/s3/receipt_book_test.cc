@@ -149,6 +149,38 @@ TEST(ReceiptBook, AChunkOverTwoObjectsIsAPlaceOfBothAndADroppedOneIsNone) {
             (std::vector<ReceiptPlace>{{.sink = "other", .dropped = 1}, {.sink = "sink", .to = "s3://b/1"}}));
 }
 
+// A file of letters that spans both objects holds something of the first alone; a file that was given up is in its
+// letter.
+TEST(ReceiptBook, INV6_LettersAreAPlaceOfTheObjectsThatHaveSome) {
+  ReceiptBook book(routes_from(two_objects(), {Position{}}), {});
+  RecordFates kept{.in = 1};
+  kept.dead_letter(ErrorCode::malformed);
+  Ledger::Settled settled;
+  settled.accounts.push_back({*record_offset(0, 0), *record_offset(0, 0), kept});
+  settled.accounts.push_back({*record_offset(1, 0), *record_offset(1, 0), {.in = 1, .out = 1, .encoded = 1}});
+  settled.landings.push_back({*record_offset(0, 0), *record_offset(1, 0), 2, "dead_letter", "s3://b/bad/1", false});
+  settled.landings.push_back({*record_offset(1, 0), *record_offset(1, 0), 1, "sink", "s3://b/1", false});
+  const auto lines_of = [&settled](ReceiptBook& of) {
+    of.settle(0, settled);
+    of.note(0, {0, 10, 10, 0, 1});
+    of.note(0, {1, 10, 10, 0, 1});
+    std::string lines;
+    EXPECT_TRUE(of.advance(0, {1, kObjectComplete}, lines));
+    const std::size_t cut = lines.find('\n');
+    return std::pair(*parse_object(std::string_view(lines).substr(0, cut)),
+                     *parse_object(std::string_view(lines).substr(cut + 1, lines.size() - cut - 2)));
+  };
+  const auto [first, second] = lines_of(book);
+  EXPECT_EQ(first.fates.dead_lettered, (std::map<std::string, std::uint64_t>{{"malformed", 1}}));
+  EXPECT_EQ(first.places, (std::vector<ReceiptPlace>{{.sink = "dead_letter", .to = "s3://b/bad/1"}}));
+  EXPECT_EQ(second.places, (std::vector<ReceiptPlace>{{.sink = "sink", .to = "s3://b/1"}}));
+
+  settled.landings.back() = {*record_offset(1, 0), *record_offset(1, 0), 1, "sink", "", true};
+  ReceiptBook given_up(routes_from(two_objects(), {Position{}}), {});
+  EXPECT_EQ(lines_of(given_up).second.places,
+            (std::vector<ReceiptPlace>{{.sink = "dead_letter", .to = "s3://b/bad/1"}, {.sink = "sink", .dropped = 1}}));
+}
+
 TEST(ReceiptBook, WhatIsLeftOutSaysWhy) {
   ReceiptBook book(routes_from(two_objects(), {Position{}}), {});
   book.leave_out(0, 0, "archived");

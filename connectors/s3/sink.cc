@@ -157,6 +157,14 @@ Result<void> S3Sink::check_not_feeding(const S3SourceOptions& source, const S3Si
       printable_key(StoreUrl{to.base.scheme, to.base.bucket, front}.to_string()), printable_key(source.url))));
 }
 
+Result<void> S3Sink::check_holds_letters(const S3SinkOptions& letters) {
+  MILLRACE_ASSIGN(const s3_sink::CheckedOptions checked, s3_sink::check(letters));
+  if (checked.keys.route().empty()) return {};
+  return fail(Error::config(
+      "path_template names {key}, {header...} or {field...}, and a dead letter, whose record may be anything, goes by "
+      "none of them; use what tells where it came from: {stream}, {topic}, {object}, {partition}"));
+}
+
 Result<void> S3Sink::check_apart(const S3SinkOptions& sink, const S3SinkOptions& letters) {
   MILLRACE_ASSIGN(const s3_sink::CheckedOptions one, s3_sink::check(sink));
   MILLRACE_ASSIGN(const s3_sink::CheckedOptions other, s3_sink::check(letters));

@@ -226,10 +226,6 @@ void check_limits(const Options& o, Complaints& complaints) {
     complaints.about("spool_limit", "has no effect without spool_dir; remove it");
   }
   check_compression(o, complaints);
-  if (o.on_upload_failure == OnWriteFailure::drop) {
-    complaints.about("on_upload_failure",
-                     "drop is not available yet, since nothing would keep what is dropped; use stall or fail");
-  }
 }
 
 SealPolicy seal_policy(const Options& o, const KeyTemplate& keys) {

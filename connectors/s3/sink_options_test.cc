@@ -141,7 +141,7 @@ TEST(S3SinkOptions, NothingIsIgnored) {
         << suffix;
   }
   accepted(with("compression: zstd\ncompression_suffix: ''\n"));
-  EXPECT_THAT(refused(with("on_upload_failure: drop\n")), HasSubstr("not available yet"));
+  EXPECT_EQ(accepted(with("on_upload_failure: drop\n")).retry.on_failure, OnWriteFailure::drop);
 }
 
 // Keys of later versions are told apart from typos, and never pass.

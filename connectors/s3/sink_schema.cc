@@ -200,14 +200,15 @@ void add_delivery(Schema<Options>& s) {
       "When a key is taken. verify: the same bytes are our own retry or replay, others an error. overwrite. fail.",
       {.default_text = "verify; overwrite with compat iggy"});
   s.optional("max_attempts", &Options::max_attempts,
-             "Tries of one burst; 0 and 1 both mean one. Decides only with on_upload_failure fail.",
+             "Tries of one burst; 0 and 1 both mean one. Decides only with on_upload_failure fail or drop.",
              {.min = 0, .max = 1'000'000, .aliases = {"max_retries"}});
   s.optional("retry_delay", &Options::retry_delay,
              "Before the second try; doubles up to 60s, with jitter. A longer Retry-After is honoured.",
              {.min = 0, .max = 86'400});
   s.optional("on_upload_failure", &Options::on_upload_failure,
-             "stall: keep trying, nothing is committed past it. fail: end the run after max_attempts. drop: not yet, "
-             "refused.");
+             "stall: keep trying, nothing is committed past it. fail: end the run after max_attempts. drop: give the "
+             "file up after max_attempts, leave a marker `<key>.lost` in its place, count it and go on; a dead_letter "
+             "keeps its bytes.");
   s.optional("upload_concurrency", &Options::upload_concurrency, "Uploads at one time.", {.min = 1, .max = 64});
   s.optional(
       "multipart_threshold", &Options::multipart_threshold,

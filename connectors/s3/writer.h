@@ -18,10 +18,13 @@ class ObjectWriter final : public Writer {
   explicit ObjectWriter(std::shared_ptr<Upload> upload) : upload_(std::move(upload)), parts_(upload_) {}
 
   [[nodiscard]] Result<Receipt> write(SealedBatch& batch) override;
+  /// A marker, `<key>.lost`, beside where the object would be: which offsets, how many records, why.
+  [[nodiscard]] Result<void> lost(SealedBatch& batch, const Error& error) override;
   [[nodiscard]] Result<void> close(SteadyTime deadline) override;
   void cancel() override { upload_->store->cancel_all(); }
 
  private:
+  [[nodiscard]] Result<std::string> key_of(SealedBatch& batch) const;
   [[nodiscard]] Result<void> put(const std::string& key, std::string_view body, PutCondition condition);
   [[nodiscard]] Result<void> put_whole(const std::string& key, std::string_view body, PutCondition condition) const;
   [[nodiscard]] Result<void> create(const std::string& key, std::string_view body, bool tried_before);

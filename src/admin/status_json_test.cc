@@ -31,7 +31,8 @@ PipelineSnapshot sample() {
 TEST(StatusJson, SaysWhatTheSnapshotSays) {
   const auto status = nlohmann::json::parse(to_status_json(sample()));
   EXPECT_EQ(status["phase"], "running");
-  EXPECT_EQ(status["records"], nlohmann::json::parse(R"({"in":10,"out":7,"filtered":2,"skipped":1,"dead_lettered":0})"));
+  EXPECT_EQ(status["records"],
+            nlohmann::json::parse(R"({"in":10,"out":7,"filtered":2,"skipped":1,"dead_lettered":0})"));
   EXPECT_EQ(status["payload_bytes"], 18'000'000'000'000'000'000U);
   EXPECT_EQ(status["lanes"], nlohmann::json::parse(R"({"total":4,"exhausted":0,"blocked":1,"idle":0})"));
   EXPECT_EQ(status["waiting_for"], "sink");

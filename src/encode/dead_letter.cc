@@ -64,11 +64,16 @@ void DeadLetterFormat::append(const DeadLetter& letter, const RecordMeta& meta, 
   }
 }
 
-void DeadLetterFormat::append_object(const DeadLetter& letter, const RecordMeta& meta, ByteBuffer& out) {
-  wrapper_.begin_batch(meta.origin);
-  wrapper_.open_coordinates(meta, out);
-  const auto index = record_index(meta);
-  if (index) {
+void DeadLetterFormat::append_place(const DeadLetter& letter, const RecordMeta& meta, ByteBuffer& out) {
+  if (letter.batch != nullptr) {  // of several records, and maybe of several objects
+    out.append(R"("last_offset":)");
+    append_decimal(out, letter.batch->last.value());
+    out.append(R"(,"records":)");
+    append_decimal(out, letter.batch->records);
+    append_text(R"(,"sink":)", letter.batch->sink, out);
+    return out.push_back(',');
+  }
+  if (const auto index = record_index(meta)) {
     if (!meta.origin->bucket.empty()) {  // a folder has none
       append_bytes(R"("bucket":)", meta.origin->bucket, out);
       out.push_back(',');
@@ -82,6 +87,12 @@ void DeadLetterFormat::append_object(const DeadLetter& letter, const RecordMeta&
     append_bytes(R"("key":)", meta.key, out);
     out.push_back(',');
   }
+}
+
+void DeadLetterFormat::append_object(const DeadLetter& letter, const RecordMeta& meta, ByteBuffer& out) {
+  wrapper_.begin_batch(meta.origin);
+  wrapper_.open_coordinates(meta, out);
+  append_place(letter, meta, out);
   append_text(R"("stage":)", letter.stage, out);
   append_text(R"(,"reason":)", to_string(letter.reason), out);
   append_text(R"(,"error":)", letter.error, out);

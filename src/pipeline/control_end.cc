@@ -56,8 +56,12 @@ void ControlLoop::wind_down() {
   const std::uint64_t left_out =
       board_->records_revoked.load() + board_->records_put_off.load() + board_->records_recalled.load();
   const std::size_t threads_left = pool_.quit(deadline + kQuitGrace);
-  const std::uint64_t settled = board_->records_written.load() + board_->records_dropped.load() + left_out;
-  unacknowledged_ = board_->records_encoded.load() - std::min(settled, board_->records_encoded.load()) + parked;
+  // A batch that is given up is settled by its letter.
+  const std::uint64_t settled =
+      board_->records_written.load() + board_->letters_written.load() + board_->records_dropped.load() + left_out;
+  std::uint64_t handed = board_->records_encoded.load();
+  for (const auto& [reason, letters] : board_->dead_lettered()) handed += letters;
+  unacknowledged_ = handed - std::min(settled, handed) + parked;
   Result<void> closed = close_sinks(deadline);
   pump();
   // A sink that could not close may not hold all it said it holds. What was committed on the way stays committed; what

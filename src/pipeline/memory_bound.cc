@@ -98,12 +98,13 @@ struct ChunkBound {
       // one byte at least that is.
       : limit(policy.max_bytes != 0 ? bounded_product(policy.max_bytes, 1 + policy.uncounted)
                                     : bounded_product(policy.max_records, record)) {
-    const std::uint64_t whole = spec.format == EncodeFormat::discard ? 0 : bounded_sum(limit, record);
+    whole = spec.format == EncodeFormat::discard ? 0 : bounded_sum(limit, record);
     // Of a larger one, what lies in memory: the rest is spilled, or it was sealed early.
     most = policy.open_bytes == 0 ? whole : std::min(whole, bounded_sum(policy.open_bytes, record));
   }
   std::uint64_t limit = 0;
-  std::uint64_t most = 0;  ///< 0: it holds no bytes
+  std::uint64_t whole = 0;  ///< wherever it lies
+  std::uint64_t most = 0;   ///< in memory; 0: it holds no bytes
 };
 
 /// What lanes and writers of one sink hold, but for what is sealed. `payload`: the longest as it is looked into;
@@ -184,7 +185,16 @@ std::vector<MemoryPart> memory_bound(const PipelineOptions& options, const Decod
     const std::uint64_t letter = as_letter(letter_spec, longest_record);
     const ChunkBound letter_chunk(letters->seal_policy(), letter_spec, letter);
     add_sink(*letters, kOfLetters, letter_chunk, longest_record, letter, lanes, parts);
-    batches = bounded_sum(batches, letter_chunk.most);
+    std::uint64_t longest = letter_chunk.most;
+    if (sink.retry_policy().on_failure == OnWriteFailure::drop && chunk.whole != 0) {
+      const std::uint64_t writers = std::max<std::size_t>(sink.traits().concurrency, 1);
+      const std::uint64_t given_up = as_letter(letter_spec, chunk.whole);
+      parts.push_back(
+          {std::string(kOfLetters) + "files given up", bounded_product(writers, given_up),
+           fmt::format("{} x a file or chunk as a letter (on_upload_failure: drop)", of_these(writers, "writer"))});
+      longest = std::max(longest, given_up);
+    }
+    batches = bounded_sum(batches, longest);
   }
   if (batches == 0) {
     const std::uint64_t waiting = bounded_product(lanes, bounded_product(options.max_pending_batches, kEmptyBatch));

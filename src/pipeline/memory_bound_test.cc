@@ -22,6 +22,8 @@ class ToldSink final : public Sink {
   EncodeSpec spec;
   RouteSpec route;
   SinkTraits all_traits;
+  RetryPolicy retry;
+  RetryPolicy retry_policy() const override { return retry; }
   std::string_view type() const override { return "told"; }
   Result<void> open(SinkContext /*context*/) override {
     return fail(Error::fatal(ErrorCode::rule_broken, "a plan opens no sink"));
@@ -98,6 +100,12 @@ TEST(MemoryBound, INV7_DeadLettersAreCounted) {
   EXPECT_EQ(parts.at("dead letters: writers"), 2 * kMi);
   EXPECT_EQ(parts.at("sealed output"), without.at("sealed output") + kMi + letter);
   EXPECT_EQ(parts.at("open output"), without.at("open output"));
+  // A whole file that is given up becomes one letter, in the worker that gives it up.
+  sink.retry.on_failure = OnWriteFailure::drop;
+  sink.all_traits.concurrency = 3;
+  const std::uint64_t file = 8 * kMi + kMi + 1;
+  EXPECT_EQ(parts_of(sink, 4, kMi, {}, &letters).at("dead letters: files given up"),
+            3 * (6 * file + 1024 + 6 * (4096 + 1024)));
   letters.spec.format = EncodeFormat::discard;
   EXPECT_FALSE(parts_of(sink, 4, kMi, {}, &letters).contains("dead letters: open output"));
 }

@@ -113,6 +113,11 @@ Result<void> Pipeline::State::check_assembly() const {
         Error::config("the sink of the dead letters drops what it cannot write, and nothing would keep it; "
                       "let it stall or fail"));
   }
+  if (letters != sinks.end() && letters->second->seal_policy().routed) {
+    return fail(
+        Error::config("the sink of the dead letters keeps records apart by their values, and a dead letter has "
+                      "none; name its files by where a record came from"));
+  }
   if (!chain) return fail(Error::config("the pipeline has no chain; set one with chain()"));
   return {};
 }
@@ -127,6 +132,16 @@ Result<void> Pipeline::State::open_sinks(const SinkContext& context, const Meter
     own.meter = meter.with_component(name, std::string(sink->type()));
     MILLRACE_ASSIGN(auto pool, SinkPool::open({name, sink, std::move(own), parts.budget, parts.board}));
     parts.sinks.push_back(std::move(pool));
+  }
+  SinkPool* const letters = parts.sinks.back()->holds_letters() ? parts.sinks.back().get() : nullptr;
+  for (std::size_t i = 0; i < sinks.size(); ++i) {
+    if (sinks[i].second->retry_policy().on_failure != OnWriteFailure::drop) continue;
+    if (letters != nullptr) {
+      parts.sinks[i]->give_up_to(*letters);
+    } else {
+      log.warn("what this sink cannot write is dropped, as it is told to, and nothing keeps it; a dead_letter would",
+               {{"sink", sink_component(sinks[i].first)}});
+    }
   }
   return {};
 }
@@ -258,6 +273,7 @@ void Pipeline::State::fill_counts(RunReport& report) const {
   report.dead_letters_written = board->letters_written.load();
   if (const auto dropped = board->records_dropped.load(); dropped != 0)
     report.records_skipped["write_dropped"] = dropped;
+  if (const auto kept = board->records_given_up.load(); kept != 0) report.records_dead_lettered["write_dropped"] = kept;
   report.payload_bytes = board->payload_bytes.load();
   report.bytes_written = board->bytes_written.load();
   report.batches_written = board->batches_written.load();
@@ -286,6 +302,7 @@ PipelineSnapshot Pipeline::snapshot() const {
   for (const auto& [reason, count] : board->skipped()) shot.records_skipped += count;
   for (const auto& [reason, count] : board->dead_lettered()) shot.records_dead_lettered += count;
   shot.records_skipped += board->records_dropped.load(memory_order_relaxed);
+  shot.records_dead_lettered += board->records_given_up.load(memory_order_relaxed);
   shot.payload_bytes = board->payload_bytes.load(memory_order_relaxed);
   shot.bytes_written = board->bytes_written.load(memory_order_relaxed);
   shot.batches_written = board->batches_written.load(memory_order_relaxed);

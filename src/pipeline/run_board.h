@@ -59,7 +59,9 @@ class RunBoard {
   // I/O threads.
   Count records_written{0};  ///< in batches that their writer called durable
   Count letters_written{0};  ///< dead letters in such batches
-  Count records_dropped{0};  ///< given up on the operator's word (on_failure: drop)
+  // Given up on the operator's word (on_failure: drop):
+  Count records_dropped{0};   ///< and kept nowhere
+  Count records_given_up{0};  ///< and handed to the sink of the dead letters
   Count batches_written{0};
   Count batches_dropped{0};
   Count batches_abandoned{0};  ///< failed for good, or not written by the drain deadline

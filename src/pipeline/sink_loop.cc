@@ -236,11 +236,35 @@ void SinkLoop::drop(SinkQueue::Taken taken, AckSet acks, const Error& error) {
   shared_->log.error("a batch was dropped, as on_failure: drop says",
                      {{"sink", shared_->name}, {"batch", describe(taken.batch)}, {"error", error.describe()}});
   shared_->metrics.dropped.add();
-  shared_->board->records_dropped.fetch_add(taken.batch.chunk.records, memory_order_relaxed);
+  RunBoard::Count& records = shared_->lost ? shared_->board->records_given_up : shared_->board->records_dropped;
+  records.fetch_add(taken.batch.chunk.records, memory_order_relaxed);
   shared_->board->batches_dropped.fetch_add(1, memory_order_relaxed);
+  mark_lost(taken.batch, error);
   note_landing(taken.batch.chunk, "", true);
-  acks.deliver();
-  finish(std::move(taken));
+  if (!shared_->lost) {
+    acks.deliver();
+    return finish(std::move(taken));
+  }
+  // The acks go with the letter: the position waits until it is durable.
+  if (!as_giver_) as_giver_ = shared_->lost->new_worker();
+  auto kept = shared_->lost->keep(*as_giver_, taken.batch, acks, error, shared_->name, shared_->gate);
+  if (kept) return finish(std::move(taken));
+  Error cause = std::move(kept).error().prefixed("keeping " + describe(taken.batch) + " as a dead letter: ");
+  if (too_late()) {
+    shared_->board->set_unwritten(cause.describe());
+  } else if (failed_.insert(taken.partition).second) {
+    shared_->board->report(shared_->name, std::move(cause));
+  }
+  abandon(std::move(taken), std::move(acks));
+}
+
+// One burst of tries: a note that cannot be left is no reason to lose more.
+void SinkLoop::mark_lost(SealedBatch& batch, const Error& error) {
+  const auto once = [&] { return guarded(shared_->name, [&] { return writer_->lost(batch, error); }); };
+  if (auto marked = try_until_done<void>(once); !marked) {
+    shared_->log.warn("of a batch that was dropped no note could be left where it would be",
+                      {{"sink", shared_->name}, {"batch", describe(batch)}, {"error", marked.error().describe()}});
+  }
 }
 
 void SinkLoop::abandon(SinkQueue::Taken taken, AckSet acks) {

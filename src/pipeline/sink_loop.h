@@ -13,6 +13,7 @@
 #include "millrace/base/log.h"
 #include "millrace/sink/sink.h"
 #include "pipeline/drain_gate.h"
+#include "pipeline/lost_batches.h"
 #include "pipeline/run_board.h"
 #include "pipeline/sink_metrics.h"
 #include "sink/sink_queue.h"
@@ -49,6 +50,8 @@ struct SinkShared {
   Atomic<std::size_t> writing{0};  ///< calls of Writer::write under way
   SinkMetrics metrics;
   Logger log;
+  std::shared_ptr<LostBatches>
+      lost;  ///< where batches go that are given up; null: nowhere. Set before a worker starts.
 
   /// Around the tries of a write that has failed once.
   void begin_retries();
@@ -89,12 +92,14 @@ class SinkLoop {
   void note_landing(const EncodedChunk& chunk, std::string location, bool dropped);
   void deliver(SinkQueue::Taken taken, AckSet acks, const Receipt& receipt);
   void drop(SinkQueue::Taken taken, AckSet acks, const Error& error);
+  void mark_lost(SealedBatch& batch, const Error& error);
   void abandon(SinkQueue::Taken taken, AckSet acks);
   void finish(SinkQueue::Taken taken);
 
   const std::shared_ptr<SinkShared> shared_;
   const std::shared_ptr<Writer> writer_;  ///< shared with the pool, which may cancel()
   const std::size_t index_;
+  std::optional<LaneId> as_giver_;          ///< how batches that it gives up are offered; nothing: it gave up none
   std::unordered_set<PartitionId> failed_;  ///< nothing behind a failed batch can be committed, so nothing is written
 };
 

@@ -50,6 +50,8 @@ Result<std::unique_ptr<SinkPool>> SinkPool::open(Options options) {
     lane_options.budget = std::make_shared<OpenBudget>(policy.open_bytes, std::move(spool));
   }
   lane_options.log = shared->log;
+  // A replay may tell a fault in other words.
+  lane_options.named_by_content = shared->holds_letters();
   lane_options.policy = policy;
   lane_options.recalls = traits.recalls;
   lane_options.envelope = sink.envelope();
@@ -69,6 +71,16 @@ SinkPool::SinkPool(std::string name, std::shared_ptr<SinkShared> shared, std::ve
 
 SinkPool::~SinkPool() {
   if (!closed_) std::ignore = close(shared_->clock->now());
+}
+
+void SinkPool::give_up_to(SinkPool& letters) {
+  const std::shared_ptr<SinkShared>& place = letters.shared_;
+  shared_->lost = std::make_shared<LostBatches>(LostBatches::Options{.keep_alive = place,
+                                                                     .queue = &place->queue,
+                                                                     .gate = &place->gate,
+                                                                     .ends = letters.lane_options_,
+                                                                     .spec = letters.encode_spec(),
+                                                                     .clock = place->clock});
 }
 
 void SinkPool::start() {

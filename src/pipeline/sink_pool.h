@@ -28,6 +28,8 @@ class SinkPool {
   SinkPool(const SinkPool&) = delete;
   SinkPool& operator=(const SinkPool&) = delete;
 
+  /// Batches that this sink gives up are kept by `letters`, which is closed after it. Before start().
+  void give_up_to(SinkPool& letters);
   void start();
 
   [[nodiscard]] const std::string& name() const noexcept { return name_; }

@@ -261,7 +261,8 @@ void LaneSink::seal_file(std::size_t index, SealReason reason) {
                      std::move(file->spilled),
                      reason,
                      {options_.lane, next_sequence_++},
-                     options_.clock->now()});
+                     options_.clock->now(),
+                     options_.named_by_content});
   file->encoded = 0;
   file->cut.reset();
   file->chunk.bytes = std::move(plain);

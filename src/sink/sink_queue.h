@@ -33,6 +33,8 @@ class SinkQueue final : public SealedBatchQueue {
   [[nodiscard]] ByteBuffer take_buffer() override;
   void ask(std::shared_ptr<RecallRequest> request) override;
   void withdraw(LaneId lane) override;
+  /// `waker` is woken when a push was refused and there is room again.
+  void wake_when_room(Waker waker) { budget_->wake_when_room(std::move(waker)); }
 
   struct Taken {
     SealedBatch batch;

@@ -165,6 +165,8 @@ class S3Sink {
   /// Fails (config) when objects of `sink` would lie under the prefix of `source`, which would then read its own
   /// output.
   [[nodiscard]] static Result<void> check_not_feeding(const S3SourceOptions& source, const S3SinkOptions& sink);
+  /// Fails (config) when `letters` wants of a dead letter what it has not: the values of its record.
+  [[nodiscard]] static Result<void> check_holds_letters(const S3SinkOptions& letters);
   /// Fails (config) when dead letters would lie among the objects of `sink`, or the other way round.
   [[nodiscard]] static Result<void> check_apart(const S3SinkOptions& sink, const S3SinkOptions& letters);
 };

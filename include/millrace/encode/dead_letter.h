@@ -18,12 +18,20 @@ namespace millrace {
 /// Bytes of an error's text that are kept.
 inline constexpr std::size_t kLongestDeadLetterError = 4096;
 
+/// Of a letter that holds a batch which its sink gave up: what it says beside the first record's coordinates.
+struct LostBatch {
+  Offset last;
+  std::uint64_t records = 0;
+  std::string_view sink;
+};
+
 /// What is kept of one record beside its coordinates. Borrowed for the call.
 struct DeadLetter {
   std::string_view stage;  ///< "stage 1 (decode json)"
   ErrorCode reason{};
   std::string_view error;
-  std::string_view payload;  ///< of the source record, as it came
+  std::string_view payload;          ///< of the source record, as it came; of a batch, as it was to be written
+  const LostBatch* batch = nullptr;  ///< null: of a record
 };
 
 class DeadLetterFormat {
@@ -34,6 +42,7 @@ class DeadLetterFormat {
   void append(const DeadLetter& letter, const RecordMeta& meta, ByteBuffer& out);
 
  private:
+  static void append_place(const DeadLetter& letter, const RecordMeta& meta, ByteBuffer& out);
   void append_object(const DeadLetter& letter, const RecordMeta& meta, ByteBuffer& out);
 
   const EncodeSpec spec_;

@@ -57,6 +57,7 @@ class LaneSink {
     std::shared_ptr<OpenBudget> budget;  ///< of all lanes of the sink; null: no bound
     bool recalls = false;                ///< the sink is asked what it holds before the first record
     Waker waker{};                       ///< of the lane's thread, for the answer
+    bool named_by_content = false;       ///< as SealedBatch says
     Logger log{};
   };
   LaneSink(Options options, SealedBatchQueue& queue);

@@ -31,6 +31,8 @@ struct SealedBatch {
   SealReason reason = SealReason::drain;
   IdempotencyToken token;
   SteadyTime sealed;  ///< when
+  /// Batches with the same offsets and other bytes may come: a name that is made of offsets has to tell its bytes too.
+  bool named_by_content = false;
 
   [[nodiscard]] std::uint64_t size() const noexcept { return (spilled ? spilled->size() : 0) + chunk.bytes.size(); }
   /// All bytes as one, wherever they lie; valid as long as the batch is unchanged. Fails (io, retryable) when what was

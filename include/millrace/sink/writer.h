@@ -20,6 +20,9 @@ class Writer {
   /// its first batch; may be null. Asked where SinkTraits::recalls says so, before the first batch, and again when the
   /// partition has been elsewhere meanwhile; tried again as a write is.
   [[nodiscard]] virtual Result<Recall> recall(PartitionId /*partition*/, const Origin* /*origin*/) { return Recall(); }
+  /// `batch`, whose tries all failed and ended with `error`, is given up on the operator's word (on_failure: drop).
+  /// Leaves a note of it where the batch would be, if it can; tried again like a write. Called on no other occasion.
+  [[nodiscard]] virtual Result<void> lost(SealedBatch& /*batch*/, const Error& /*error*/) { return {}; }
   /// No more batches come. Releases what is held, by `deadline`.
   [[nodiscard]] virtual Result<void> close(SteadyTime /*deadline*/) { return {}; }
   /// Any thread: a write under way should end soon with code cancelled; the drain deadline has passed.
