@@ -20,6 +20,16 @@ Result<void> check_feeding(const PipelineConfig& config, const SinkKind* kind, c
   return told_of(section, S3Sink::check_not_feeding(source, sink));
 }
 
+Result<void> check_exactly_once(const PipelineConfig& config) {
+  if (config.sink->name != "s3") return {};
+  MILLRACE_ASSIGN(const S3SinkOptions sink, S3Sink::schema().parse(config.sink_section));
+  const std::string gap = config.source->replay_gap
+                              ? config.source->replay_gap(config.source_section)
+                              : "the source never reads the same records again under the same positions";
+  return told_of(config.sink_section,
+                 S3Sink::check_exactly_once(sink, gap, !config.receipt.url.empty(), config.dead_letter != nullptr));
+}
+
 Result<void> check_letters(const PipelineConfig& config) {
   if (config.dead_letter == nullptr) return {};
   const ConfigSection& at = config.dead_letter_section;
@@ -45,6 +55,7 @@ Result<PipelineConfig> read_pipeline(const Config& config, const Registry& regis
   MILLRACE_TRY(check_feeding(read, read.sink, read.sink_section));
   MILLRACE_TRY(check_feeding(read, read.dead_letter, read.dead_letter_section));
   MILLRACE_TRY(check_letters(read));
+  MILLRACE_TRY(check_exactly_once(read));
   return read;
 }
 

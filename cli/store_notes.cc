@@ -57,6 +57,7 @@ No more than these, for what is used (`millrace plan FILE` prints those of one f
 | `if_exists: verify` or `fail` | `s3:GetObject` | the same, to compare what lies there |
 | `max_file_size` from `multipart_threshold` on | `s3:AbortMultipartUpload`, `s3:GetObject` | the objects below the prefix |
 | | `s3:PutObject`, `s3:GetObject`, `s3:DeleteObject` | `PREFIX/_millrace/*`; without the last two, what a crash leaves stays there |
+| `delivery: exactly_once`, unless files end by their records alone | `s3:PutObject`, `s3:GetObject` | `PREFIX/_millrace/*` |
 | `cleanup_uploads` | `s3:ListBucketMultipartUploads`, `s3:AbortMultipartUpload` | the bucket; the objects below the prefix |
 | `acl`, `tags` | `s3:PutObjectAcl`, `s3:PutObjectTagging` | the objects below the prefix |
 | `probe` | `s3:PutObject` | `PREFIX/.millrace-probe`, or `probe_key` |

@@ -37,6 +37,8 @@ class Fields {
   Fields(const Json& json, std::string path, std::string_view document = "manifest");
 
   void number(std::string_view name, std::uint64_t& out, std::uint64_t most = INT64_MAX);
+  /// Of either sign.
+  void integer(std::string_view name, std::int64_t& out);
   void flag(std::string_view name, bool& out);
   void text(std::string_view name, std::string& out);
   /// A text that is left out where there is none.

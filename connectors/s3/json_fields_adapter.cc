@@ -110,6 +110,14 @@ void Fields::number(std::string_view name, std::uint64_t& out, std::uint64_t mos
   if (out > most) set(name, fmt::format("is {}; at most {} has a meaning", out, most));
 }
 
+void Fields::integer(std::string_view name, std::int64_t& out) {
+  const Json* value = find(name);
+  if (value == nullptr) return;
+  if (!value->is_number_integer() || (value->is_number_unsigned() && value->get<std::uint64_t>() > INT64_MAX))
+    return set(name, fmt::format("is {}, not an integer of 64 bits", shown(*value)));
+  out = value->get<std::int64_t>();
+}
+
 void Fields::flag(std::string_view name, bool& out) {
   const Json* value = find(name);
   if (value == nullptr) return;

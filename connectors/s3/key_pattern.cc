@@ -186,6 +186,12 @@ bool KeyPattern::has(Variable variable) const noexcept {
   return std::ranges::find(pieces, variable, &Piece::variable) != pieces.end();
 }
 
+bool KeyPattern::tells_time() const noexcept {
+  return std::ranges::any_of(pieces, [](const Piece& piece) {
+    return piece.variable >= Variable::date && piece.variable <= Variable::timestamp;
+  });
+}
+
 bool KeyPattern::per_object() const noexcept {
   return has(Variable::object) || has(Variable::object_dir) || has(Variable::object_name) || has(Variable::object_stem);
 }

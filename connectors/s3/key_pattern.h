@@ -51,6 +51,8 @@ struct KeyPattern {
   std::vector<RouteSpec::Part> route;
 
   [[nodiscard]] bool has(Variable variable) const noexcept;
+  /// A key tells a time.
+  [[nodiscard]] bool tells_time() const noexcept;
   /// Tells objects of the source apart, so that no file may hold records of two.
   [[nodiscard]] bool per_object() const noexcept;
   /// Variables of one segment that no text keeps apart, two or more of them at a time: different values of theirs may

@@ -323,6 +323,15 @@ Result<Settings> settle(S3SourceOptions options) {
   return settings;
 }
 
+std::string replay_gap(const S3SourceOptions& options) {
+  if (options.frozen != Frozen::strict)
+    return "objects that come between two runs move the offsets of others; set source.s3.frozen: strict";
+  if (options.on_object_error == OnObjectError::quarantine)
+    return "what is set aside is read later, under offsets that are passed by then; leave out "
+           "source.s3.on_object_error";
+  return {};
+}
+
 }  // namespace s3_source
 
 }  // namespace millrace

@@ -67,4 +67,7 @@ void check(const S3SourceOptions& options, const std::string& path, const WhereI
 /// Fails (config) with every problem that check() finds.
 [[nodiscard]] Result<Settings> settle(S3SourceOptions options);
 
+/// Source::replay_gap of a source with these options.
+[[nodiscard]] std::string replay_gap(const S3SourceOptions& options);
+
 }  // namespace millrace::s3_source

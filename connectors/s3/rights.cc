@@ -126,6 +126,11 @@ std::vector<NeededRight> s3_sink::rights_of(const CheckedOptions& options) {
     rights.get(ledger, "*", "to find those that a crash has left; without it they stay");
     rights.remove(ledger, "*", "to leave no note behind; without it they stay");
   }
+  if (options.traits.recalls) {
+    const StoreUrl commits = with_key(options.base, options.keys.beside("_millrace/"));
+    rights.put(commits, "*", "to note what is about to be written (delivery: exactly_once)");
+    rights.get(commits, "*", "to find what earlier runs noted (delivery: exactly_once)");
+  }
   if (options.cleanup_uploads) {
     rights.list_uploads(options.base, "cleanup_uploads");
     rights.abort(below, "*", "cleanup_uploads");

@@ -57,6 +57,7 @@ class ObjectSink final : public Sink {
     upload->keys = options_.keys;
     upload->if_exists = options_.if_exists;
     upload->time_source = options_.time_source;
+    upload->exactly_once = options_.delivery == Delivery::exactly_once;
     upload->as = options_.as;
     upload->pipeline = context.pipeline;
     for (std::uint64_t& bits : upload->run) bits = context.random->next();
@@ -73,12 +74,17 @@ class ObjectSink final : public Sink {
                                                         .stop_requested = context.stop_requested,
                                                         .log = context.log}));
       upload->conditions.store(conditions);
+      if (!conditions) MILLRACE_TRY(check_conditions());
     }
+    const std::string own_folder =
+        options_.keys.beside(fmt::format("_millrace/{}/", options_.keys.encoded(context.pipeline)));
     if (options_.as.multipart_threshold != UINT64_MAX) {
-      upload->ledger = std::make_shared<UploadLedger>(
-          upload->store, options_.keys.beside(fmt::format("_millrace/{}/", options_.keys.encoded(context.pipeline))),
-          context.log);
+      upload->ledger = std::make_shared<UploadLedger>(upload->store, own_folder, context.log);
       upload->expects_parts = options_.may_need_parts();
+    }
+    if (options_.traits.recalls) {
+      upload->commits = std::make_shared<CommitContext>(
+          fmt::format("{:016x}{:016x}", context.random->next(), context.random->next()), own_folder, options_.files_by);
     }
     if (options_.cleanup_uploads) MILLRACE_TRY(abort_uploads(*upload, context.clock->unix_micros()));
     upload_ = std::move(upload);
@@ -90,12 +96,23 @@ class ObjectSink final : public Sink {
     return std::make_unique<ObjectWriter>(upload_);
   }
 
+  void settled(std::span<const PartitionWatermark> watermarks) override {
+    if (upload_ && upload_->commits) upload_->commits->settle(watermarks);
+  }
+
   Result<void> close() override {
     if (upload_ && upload_->ledger) upload_->ledger->clear();
     return {};
   }
 
  private:
+  [[nodiscard]] Result<void> check_conditions() const {
+    if (options_.files_by.empty()) return {};
+    return fail(Error::config(
+        "delivery: exactly_once needs a store that keeps the condition of a put, and this one does not; with "
+        "max_file_age 0s, max_file_idle 0s and one open file it does without"));
+  }
+
   const CheckedOptions options_;
   const StoreOpener opener_;
   std::shared_ptr<Upload> upload_;
@@ -144,6 +161,26 @@ SinkKind S3Sink::kind() {
       }};
 }
 
+Result<void> S3Sink::check_exactly_once(const S3SinkOptions& sink, const std::string& replay_gap, bool receipt,
+                                        bool other_sinks) {
+  if (sink.delivery != Delivery::exactly_once) return {};
+  if (!replay_gap.empty()) return fail(Error::config("delivery: exactly_once cannot hold here: " + replay_gap));
+  MILLRACE_ASSIGN(const s3_sink::CheckedOptions checked, s3_sink::check(sink));
+  if (receipt && checked.traits.recalls) {
+    return fail(Error::config(
+        "delivery: exactly_once and a receipt go together only where files end by their records alone, since a receipt "
+        "names the object of each record: set max_file_age: 0s, and leave out max_file_idle and rotate_on, or the "
+        "receipt"));
+  }
+  if (other_sinks && checked.seal.by_content) {
+    return fail(
+        Error::config("delivery: exactly_once beside another sink, or dead_letter, needs commit objects, since "
+                      "positions wait for both: "
+                      "set max_file_age above 0s"));
+  }
+  return {};
+}
+
 Result<void> S3Sink::check_not_feeding(const S3SourceOptions& source, const S3SinkOptions& sink) {
   MILLRACE_ASSIGN(const StoreUrl from, StoreUrl::parse(source.url));
   MILLRACE_ASSIGN(const s3_sink::CheckedOptions to, s3_sink::check(sink));
@@ -159,6 +196,11 @@ Result<void> S3Sink::check_not_feeding(const S3SourceOptions& source, const S3Si
 
 Result<void> S3Sink::check_holds_letters(const S3SinkOptions& letters) {
   MILLRACE_ASSIGN(const s3_sink::CheckedOptions checked, s3_sink::check(letters));
+  if (letters.delivery == Delivery::exactly_once) {
+    return fail(
+        Error::config("delivery: exactly_once is for records; dead letters are kept at least once, also those of files "
+                      "that were given up"));
+  }
   if (checked.keys.route().empty()) return {};
   return fail(Error::config(
       "path_template names {key}, {header...} or {field...}, and a dead letter, whose record may be anything, goes by "

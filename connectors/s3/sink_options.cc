@@ -228,6 +228,40 @@ void check_limits(const Options& o, Complaints& complaints) {
   check_compression(o, complaints);
 }
 
+void check_delivery(const Options& o, const KeyTemplate* keys, Complaints& complaints) {
+  if (o.delivery == Delivery::at_least_once) return;
+  const auto refuse = [&](std::string_view key, bool on, std::string_view why) {
+    if (on) complaints.about(key, why);
+  };
+  refuse("compat", o.compat != Compat::none,
+         "has no place beside delivery exactly_once, which its model does not have; remove one");
+  refuse("if_exists", o.if_exists.value_or(IfExists::verify) != IfExists::verify,
+         "must be verify with delivery exactly_once, where a replay finds its own objects by their bytes");
+  refuse("time_source", o.time_source != TimeSource::message,
+         "must be message with delivery exactly_once: a replay comes at another time, and would make other keys");
+  refuse("path_template", keys != nullptr && keys->pattern().has(KeyPattern::Variable::uuid),
+         "holds {uuid}, with which a replay makes other keys, so delivery exactly_once does without");
+  refuse("on_upload_failure", o.on_upload_failure == OnWriteFailure::drop,
+         "must be stall or fail with delivery exactly_once: what is dropped is in no object");
+  refuse("probe", !o.probe,
+         "must be true with delivery exactly_once, which holds only where the store keeps the condition of a put");
+}
+
+/// Whether a replay makes the same files, so that nothing has to be kept of them.
+bool ends_by_content(const SealPolicy& policy) {
+  const bool one_file = !policy.routed && (policy.boundary == SealPolicy::Boundary::none || policy.max_open == 1);
+  return policy.max_age == Duration::zero() && policy.max_idle == Duration::zero() && one_file;
+}
+
+/// How the files of a partition are told apart, in words.
+std::string told_apart_by(const SealPolicy& policy, std::string_view path_template) {
+  const std::string_view time = policy.boundary == SealPolicy::Boundary::hour  ? "the hour"
+                                : policy.boundary == SealPolicy::Boundary::day ? "the day"
+                                                                               : "";
+  if (!policy.routed) return std::string(time.empty() ? "nothing" : time);
+  return fmt::format("{}{}the values in {}", time, time.empty() ? "" : " and ", path_template);
+}
+
 SealPolicy seal_policy(const Options& o, const KeyTemplate& keys) {
   const bool iggy = o.compat == Compat::iggy;
   SealPolicy policy;
@@ -250,6 +284,7 @@ SealPolicy seal_policy(const Options& o, const KeyTemplate& keys) {
   policy.spool_limit = o.spool_limit.bytes;
   policy.routed = !keys.route().empty();
   policy.per_object = keys.pattern().per_object();
+  policy.by_content = o.delivery == Delivery::exactly_once && ends_by_content(policy);
   return policy;
 }
 
@@ -291,6 +326,7 @@ Result<CheckedOptions> check(const S3SinkOptions& o, const ConfigSection& at) {
   if (base.scheme == "file" && (o.path_template.starts_with('.') || o.path_template.find("/.") != std::string::npos)) {
     complaints.about("path_template", "holds a name that begins with a dot, and files under it are never listed");
   }
+  check_delivery(o, keys ? &*keys : nullptr, complaints);
   if (!keys) {
     complaints.about("path_template", keys.error());
   } else {
@@ -312,6 +348,8 @@ Result<CheckedOptions> check(const S3SinkOptions& o, const ConfigSection& at) {
       .probe_key = std::move(probe_key),
       .probe = o.probe,
       .if_exists = o.if_exists.value_or(o.compat == Compat::iggy ? IfExists::overwrite : IfExists::verify),
+      .delivery = o.delivery,
+      .files_by = {},
       .time_source = o.time_source,
       .as = std::move(as),
       .cleanup_uploads = o.cleanup_uploads,
@@ -324,6 +362,10 @@ Result<CheckedOptions> check(const S3SinkOptions& o, const ConfigSection& at) {
   checked.retry.backoff = {o.retry_delay, std::max(kLongestBackoff, o.retry_delay), 2.0};
   checked.retry.max_attempts = static_cast<int>(std::max<std::int64_t>(o.max_attempts, 1));
   checked.retry.on_failure = o.on_upload_failure;
+  if (o.delivery == Delivery::exactly_once && !checked.seal.by_content) {
+    checked.files_by = told_apart_by(checked.seal, o.path_template);
+    checked.traits.recalls = checked.traits.ordered = true;
+  }
   return checked;
 }
 

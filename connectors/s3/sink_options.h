@@ -23,6 +23,9 @@ struct CheckedOptions {
   std::string probe_key;
   bool probe = true;
   IfExists if_exists = IfExists::verify;
+  Delivery delivery = Delivery::at_least_once;
+  /// With exactly_once by commit objects: how the files of a partition are told apart, in words. Empty: none are kept.
+  std::string files_by;
   TimeSource time_source = TimeSource::message;
   StoredAs as;
   bool cleanup_uploads = false;

@@ -146,12 +146,55 @@ TEST(S3SinkOptions, NothingIsIgnored) {
 
 // Keys of later versions are told apart from typos, and never pass.
 TEST(S3SinkOptions, LaterKeysAreRefusedByName) {
-  for (const char* key : {"exactly_once", "delivery", "upload_deadline"}) {
+  for (const char* key : {"exactly_once", "upload_deadline"}) {
     EXPECT_THAT(refused(with(std::string(key) + ": x\n")),
                 HasSubstr(std::string("p.yaml:4:5: sink.s3.") + key + ": is not available yet"))
         << key;
   }
   EXPECT_THAT(refused(with("comprssion: gzip\n")), HasSubstr("unknown key"));
+}
+
+// Whether a replay makes the same files decides what has to be kept of them.
+TEST(S3SinkOptions, ExactlyOnceByContentOrByCommitObjects) {
+  EXPECT_FALSE(accepted(kPlace).seal.by_content);
+  EXPECT_FALSE(accepted(kPlace).traits.recalls);
+  EXPECT_FALSE(accepted(with("max_file_age: 0s\n")).seal.by_content) << "only where it was asked for";
+  for (const char* keys : {"max_file_age: 0s\n", "max_file_age: 0s\nrotate_on: hour\nmax_open_files: 1\n"}) {
+    const CheckedOptions by_content = accepted(with(std::string("delivery: exactly_once\n") + keys));
+    EXPECT_TRUE(by_content.seal.by_content) << keys;
+    EXPECT_FALSE(by_content.traits.recalls) << keys;
+  }
+  for (const char* keys : {"", "max_file_age: 0s\nmax_file_idle: 1s\n", "max_file_age: 0s\nrotate_on: day\n"}) {
+    const CheckedOptions by_notes = accepted(with(std::string("delivery: exactly_once\n") + keys));
+    EXPECT_FALSE(by_notes.seal.by_content) << keys;
+    EXPECT_TRUE(by_notes.traits.recalls && by_notes.traits.ordered) << keys;
+    EXPECT_FALSE(by_notes.files_by.empty()) << keys;
+  }
+}
+
+TEST(S3SinkOptions, ExactlyOnceIsRefusedWhereItCannotHold) {
+  const auto refused_with = [](const std::string& keys) { return refused(with("delivery: exactly_once\n" + keys)); };
+  EXPECT_THAT(refused_with("if_exists: overwrite\n"), HasSubstr("sink.s3.if_exists: must be verify"));
+  EXPECT_THAT(refused_with("if_exists: fail\n"), HasSubstr("sink.s3.if_exists: must be verify"));
+  EXPECT_THAT(refused_with("time_source: ingest\n"), HasSubstr("sink.s3.time_source: must be message"));
+  EXPECT_THAT(refused_with("probe: false\n"), HasSubstr("sink.s3.probe: must be true"));
+  S3SinkOptions sink;
+  sink.url = "s3://b/out";
+  const auto refused_beside = [&](const std::string& gap, bool receipt, bool others) {
+    const auto checked = S3Sink::check_exactly_once(sink, gap, receipt, others);
+    return checked ? std::string("accepted") : checked.error().message();
+  };
+  EXPECT_EQ(refused_beside("never the same", true, true), "accepted") << "at_least_once";
+  sink.delivery = Delivery::exactly_once;
+  EXPECT_THAT(refused_beside("never the same", false, false), HasSubstr("cannot hold here: never the same"));
+  EXPECT_THAT(refused_beside("", true, false), HasSubstr("receipt"));
+  EXPECT_EQ(refused_beside("", false, true), "accepted");
+  sink.max_file_age = Duration::zero();
+  EXPECT_EQ(refused_beside("", true, false), "accepted");
+  EXPECT_THAT(refused_beside("", false, true), HasSubstr("dead_letter"));
+  EXPECT_THAT(S3Sink::check_holds_letters(sink).error().message(), HasSubstr("at least once"));
+  EXPECT_THAT(refused_with("compat: iggy\n"), HasSubstr("sink.s3.compat: has no place"));
+  EXPECT_THAT(refused_with("path_template: \"{topic}/{uuid}\"\n"), HasSubstr("{uuid}"));
 }
 
 TEST(S3SinkOptions, TimeSource) {

@@ -51,6 +51,11 @@ struct EnumNames<IfExists> {
       {{"verify", IfExists::verify}, {"overwrite", IfExists::overwrite}, {"fail", IfExists::fail}}};
 };
 template <>
+struct EnumNames<Delivery> {
+  static constexpr std::array<std::pair<std::string_view, Delivery>, 2> names{
+      {{"at_least_once", Delivery::at_least_once}, {"exactly_once", Delivery::exactly_once}}};
+};
+template <>
 struct EnumNames<NameEncoding> {
   static constexpr std::array<std::pair<std::string_view, NameEncoding>, 2> names{
       {{"replace", NameEncoding::replace}, {"percent", NameEncoding::percent}}};
@@ -196,6 +201,13 @@ void add_format(Schema<Options>& s) {
 
 void add_delivery(Schema<Options>& s) {
   s.optional(
+      "delivery", &Options::delivery,
+      "exactly_once: each record is in the objects once, also after crashes. Where files end by their records alone "
+      "(max_file_age 0s, one open file) a replay makes the same objects; else a commit object for each partition, "
+      "below "
+      "<prefix>/_millrace, says what is written, for one small put more an object. Needs a source that replays, and "
+      "if_exists verify.");
+  s.optional(
       "if_exists", &Options::if_exists,
       "When a key is taken. verify: the same bytes are our own retry or replay, others an error. overwrite. fail.",
       {.default_text = "verify; overwrite with compat iggy"});
@@ -261,7 +273,7 @@ void add_store(Schema<Options>& s) {
 
 /// What the requirements know and this version does not: never taken for a typo, never ignored.
 void reserve_later_keys(Schema<Options>& s) {
-  for (const char* key : {"delivery", "exactly_once", "timeout", "upload_deadline", "deadline"}) {
+  for (const char* key : {"exactly_once", "timeout", "upload_deadline", "deadline"}) {
     s.reserve(key, "is not available yet in this version; remove it");
   }
 }

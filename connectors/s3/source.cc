@@ -152,6 +152,7 @@ Result<SourceEvent> BackfillSource::begin(Prepared prepared) {
   setup.origin.stream = context_.pipeline;
   setup.origin.topic = settings_.name;
   setup.origin.bucket = settings_.url.bucket;
+  setup.origin.lineage = lineage(*prepared.listing);
   setup.url = url_base_;
   setup.metrics = metrics_;
   setup.clock = context_.clock;
@@ -200,6 +201,12 @@ Result<SourceEvent> BackfillSource::begin(Prepared prepared) {
   }
   assigned_ = true;
   return SourceEvent(std::move(assignment));
+}
+
+std::string BackfillSource::lineage(const Listing& listing) const {
+  const auto& shard = settings_.identity.shard;
+  return fmt::format("{}, {} objects ({:016x}), {} lanes{}", settings_.identity.default_name(), listing.size(),
+                     listing.hash(), settings_.given.lanes, shard ? ", shard " + shard->describe() : "");
 }
 
 std::uint32_t BackfillSource::first_partition() const {
@@ -329,6 +336,10 @@ SourceKind S3Source::kind() {
     const auto options = schema().parse(section);
     const bool fails = options && options->on_object_error == OnObjectError::fail;
     return fails ? section.path() + ".on_object_error=quarantine" : "";
+  };
+  kind.replay_gap = [](const ConfigSection& section) -> std::string {
+    const auto options = schema().parse(section);
+    return options ? s3_source::replay_gap(*options) : "";
   };
   kind.status = s3_source::read_status;
   kind.drift = s3_source::report_drift;

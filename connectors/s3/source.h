@@ -51,6 +51,7 @@ class BackfillSource final : public Source {
   void close() override { close_by(SteadyTime::max()); }
   void close_by(SteadyTime deadline) override;
   [[nodiscard]] bool keeps_account() const override { return settings_.receipt; }
+  [[nodiscard]] std::string replay_gap() const override { return s3_source::replay_gap(settings_.given); }
   [[nodiscard]] bool bounded() const override { return true; }
   [[nodiscard]] SourceProgress progress() const override;
   [[nodiscard]] std::string status_json() const override;
@@ -70,6 +71,8 @@ class BackfillSource final : public Source {
   [[nodiscard]] std::optional<Manifest> kept() const;
   /// Shard index x lanes, so that no two shards share a partition.
   [[nodiscard]] std::uint32_t first_partition() const;
+  /// What the offsets of this listing count.
+  [[nodiscard]] std::string lineage(const Listing& listing) const;
   [[nodiscard]] std::string manifest_url() const { return settings_.checkpoint_url.to_string(); }
 
   const Settings settings_;

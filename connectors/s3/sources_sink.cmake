@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # What the S3 sink is made of.
 list(APPEND S3_SOURCES
+  commit_book.cc
+  commit_record.cc
   content_match.cc
   explain.cc
   explain_text.cc
@@ -18,6 +20,6 @@ list(APPEND S3_SOURCES
 list(APPEND S3_DEPENDS base ack config encode metrics sink store store_open)
 
 millrace_test(s3_sink_test
-  SOURCES compat_test.cc explain_test.cc key_template_test.cc sink_options_test.cc sink_test.cc
+  SOURCES commit_book_test.cc compat_test.cc explain_test.cc key_template_test.cc sink_options_test.cc sink_test.cc
     stored_as_test.cc parts_upload_test.cc upload_ledger_test.cc writer_test.cc
   DEPENDS s3 store_memory store_file store_faulty LINK rapidcheck PkgConfig::xxhash LABELS unit property)

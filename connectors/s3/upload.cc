@@ -6,7 +6,8 @@
 
 namespace millrace::s3_sink {
 
-std::string checksum(std::string_view body) { return fmt::format("{:016x}", XXH3_64bits(body.data(), body.size())); }
+std::string to_checksum(std::uint64_t xxh3) { return fmt::format("{:016x}", xxh3); }
+std::string checksum(std::string_view body) { return to_checksum(XXH3_64bits(body.data(), body.size())); }
 
 std::string Upload::uuid_of(const IdempotencyToken& token) const {
   const std::array<std::uint64_t, 4> of{run[0], run[1], token.lane.value(), token.sequence};

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "connectors/s3/commit_context.h"
 #include "connectors/s3/key_template.h"
 #include "connectors/s3/stored_as.h"
 #include "connectors/s3/upload_ledger.h"
@@ -24,6 +25,7 @@ namespace millrace::s3_sink {
 /// User metadata that holds the XXH3 (64 bits, hex) of an object's bytes.
 inline constexpr std::string_view kChecksumName = "millrace-xxh3";
 [[nodiscard]] std::string checksum(std::string_view body);
+[[nodiscard]] std::string to_checksum(std::uint64_t xxh3);
 
 struct Upload {
   std::shared_ptr<ObjectStore> store;
@@ -31,6 +33,7 @@ struct Upload {
   KeyTemplate keys;
   IfExists if_exists = IfExists::verify;
   TimeSource time_source = TimeSource::message;
+  bool exactly_once = false;
   StoredAs as;
   std::string pipeline;
   std::array<std::uint64_t, 2> run{};  ///< random bits, from which the uuids of its files are made
@@ -45,6 +48,8 @@ struct Upload {
   std::shared_ptr<UploadLedger> ledger;  ///< of uploads in parts; null: none are made
   /// A file may grow so large, so what an earlier run has left is looked up at a partition's first object already.
   bool expects_parts = false;
+  /// Of a sink that writes exactly once with commit objects; null: it keeps none.
+  std::shared_ptr<CommitContext> commits;
 
   /// Of the file that is this batch: new for each of this run and of any other, the same over its retries.
   [[nodiscard]] std::string uuid_of(const IdempotencyToken& token) const;

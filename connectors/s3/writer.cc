@@ -25,6 +25,14 @@ Result<std::string> ObjectWriter::key_of(SealedBatch& batch) const {
   const EncodedChunk& chunk = batch.chunk;
   // A record without a time of its own counts from its arrival, which is the same over all tries.
   const bool has_time = chunk.first_timestamp != kNoTimestamp && upload_->time_source == TimeSource::message;
+  if (upload_->exactly_once && !has_time && upload_->keys.pattern().tells_time()) {
+    return fail(Error::fatal(
+        ErrorCode::config,
+        fmt::format(
+            "the record at offset {} of partition {} has no time, so a replay would name its file by another one: "
+            "delivery exactly_once needs a path_template without time variables here",
+            chunk.first_offset.value(), chunk.partition.value())));
+  }
   const UnixMicros time = has_time ? chunk.first_timestamp : chunk.opened_unix;
   const bool has_uuid = upload_->keys.pattern().has(KeyPattern::Variable::uuid);
   const std::string uuid = has_uuid ? upload_->uuid_of(batch.token) : "";
@@ -52,6 +60,11 @@ Result<Receipt> ObjectWriter::write(SealedBatch& batch) {
     refused_while_absent_ = false;
     parts_.drop();
   }
+  CommittedFile noted;
+  if (commits_) {
+    noted = {chunk.series, chunk.first_offset, chunk.last_offset, key, body.size(), checksum(body)};
+    MILLRACE_TRY(commits_->intend(chunk.partition, noted));
+  }
   auto written =
       upload_->if_exists == IfExists::overwrite ? put(key, body, PutCondition::none) : create(key, body, tried_before);
   if (written || !written.error().is_retryable()) parts_.drop();
@@ -63,6 +76,7 @@ Result<Receipt> ObjectWriter::write(SealedBatch& batch) {
     return fail(std::move(written).error().prefixed(doing));
   }
   unanswered_.reset();
+  if (commits_) commits_->done(chunk.partition, noted);
   return Receipt{upload_->location(key), body.size()};
 }
 
@@ -84,6 +98,10 @@ Result<void> ObjectWriter::lost(SealedBatch& batch, const Error& error) {
     return fail(std::move(put).error().prefixed(fmt::format("writing {}: ", printable_key(upload_->location(marker)))));
   }
   return {};
+}
+
+Result<Recall> ObjectWriter::recall(PartitionId partition, const Origin* origin) {
+  return commits_ ? commits_->recall(partition, origin) : Recall();
 }
 
 Result<void> ObjectWriter::close(SteadyTime /*deadline*/) {

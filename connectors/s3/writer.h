@@ -6,7 +6,10 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 
+#include "connectors/s3/commit_book.h"
 #include "connectors/s3/parts_upload.h"
 #include "connectors/s3/upload.h"
 #include "millrace/sink/writer.h"
@@ -15,11 +18,14 @@ namespace millrace::s3_sink {
 
 class ObjectWriter final : public Writer {
  public:
-  explicit ObjectWriter(std::shared_ptr<Upload> upload) : upload_(std::move(upload)), parts_(upload_) {}
+  explicit ObjectWriter(std::shared_ptr<Upload> upload) : upload_(std::move(upload)), parts_(upload_) {
+    if (upload_->commits) commits_.emplace(upload_);
+  }
 
   [[nodiscard]] Result<Receipt> write(SealedBatch& batch) override;
   /// A marker, `<key>.lost`, beside where the object would be: which offsets, how many records, why.
   [[nodiscard]] Result<void> lost(SealedBatch& batch, const Error& error) override;
+  [[nodiscard]] Result<Recall> recall(PartitionId partition, const Origin* origin) override;
   [[nodiscard]] Result<void> close(SteadyTime deadline) override;
   void cancel() override { upload_->store->cancel_all(); }
 
@@ -33,7 +39,8 @@ class ObjectWriter final : public Writer {
 
   std::shared_ptr<Upload> upload_;
   PartsUpload parts_;
-  std::string slot_;  ///< of the batch being written, in the ledger
+  std::optional<CommitBook> commits_;  ///< of a sink that keeps commit objects
+  std::string slot_;                   ///< of the batch being written, in the ledger
   /// The batch whose last try ended without an answer: what lies under its key may be its own bytes.
   std::optional<IdempotencyToken> unanswered_;
   bool refused_while_absent_ = false;  ///< the last try was refused although nothing was there

@@ -31,6 +31,7 @@ LaneTask::~LaneTask() { abandon(); }
 
 LaneTask::Step LaneTask::step(Duration timeout) {
   may_poll_ = false;
+  if (end_) stop_asking();
   if (!offer()) return Step::waiting;  // parked: INV-4
   if (batch_) return run_chain();
   if (end_) {
@@ -247,6 +248,16 @@ bool LaneTask::offer() {
   // A paused source has to be resumed before the lane is polled again; see BackPressure.
   if (clear && posted.paused.load(memory_order_seq_cst)) options_.board->wake_control();
   return clear;
+}
+
+// A sink that has not said what it holds has taken nothing: the batch that waits for it is read again by the next run.
+void LaneTask::stop_asking() {
+  bool asked = false;
+  for (const auto& [name, sink] : options_.outputs->all()) asked = sink->stop_asking() || asked;
+  if (!asked || !batch_) return;
+  ack_.put_off();
+  finish_batch();
+  status().parked_records.store(0, memory_order_relaxed);
 }
 
 // Encoded, and yet in no batch.

@@ -75,6 +75,7 @@ class LaneTask {
   void seal_all(SealReason reason);
   [[nodiscard]] bool seal_what_holds_the_watermark();
   void count_left_out();
+  void stop_asking();
   void abandon();
   void post_open();
   void set_phase(LanePhase phase);

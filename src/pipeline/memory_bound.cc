@@ -91,6 +91,9 @@ std::uint64_t as_letter(const EncodeSpec& spec, std::uint64_t payload) {
   return bounded_sum(bounded_product(kEscape, payload), kBeside);
 }
 
+/// A file that ends by what is in it alone cannot make room early.
+bool has_budget(const SealPolicy& policy) { return policy.open_bytes != 0 && !policy.by_content; }
+
 /// A file or chunk of a sink whose longest record is `record` bytes, as written.
 struct ChunkBound {
   ChunkBound(const SealPolicy& policy, const EncodeSpec& spec, std::uint64_t record)
@@ -100,7 +103,7 @@ struct ChunkBound {
                                     : bounded_product(policy.max_records, record)) {
     whole = spec.format == EncodeFormat::discard ? 0 : bounded_sum(limit, record);
     // Of a larger one, what lies in memory: the rest is spilled, or it was sealed early.
-    most = policy.open_bytes == 0 ? whole : std::min(whole, bounded_sum(policy.open_bytes, record));
+    most = has_budget(policy) ? std::min(whole, bounded_sum(policy.open_bytes, record)) : whole;
   }
   std::uint64_t limit = 0;
   std::uint64_t whole = 0;  ///< wherever it lies
@@ -137,7 +140,7 @@ void add_sink(const Sink& sink, std::string_view of, const ChunkBound& chunk, st
     const std::uint64_t open = bounded_product(lanes, bounded_product(files, chunk.most));
     // A lane looks at the budget between two batches.
     const std::uint64_t budget = bounded_sum(policy.open_bytes, bounded_product(lanes, chunk.most));
-    if (policy.open_bytes != 0 && budget < open) {
+    if (has_budget(policy) && budget < open) {
       add("open output", budget,
           fmt::format("{} of open files (buffer_memory), and {} x one of {}", bytes_text(policy.open_bytes),
                       of_these(lanes, "lane"), of_a_chunk));

@@ -153,10 +153,19 @@ Result<void> Pipeline::State::check_replays(const Source& source) const {
     const bool by_content = sink->seal_policy().by_content;
     if (!traits.recalls && !by_content) continue;
     const std::string who = sink_component(name);
+    if (name == kDeadLetterSink)
+      return fail(Error::config("dead letters are kept at least once; their sink cannot write exactly once"));
     if (const std::string gap = source.replay_gap(); !gap.empty())
       return fail(Error::config(fmt::format("{} cannot write exactly once: {}", who, gap)));
     if (traits.recalls && !traits.ordered)
       return fail(Error::config(fmt::format("{} recalls what it has written, so it must be ordered", who)));
+    if (traits.recalls && source.keeps_account()) {
+      return fail(Error::config(
+          fmt::format("{} writes exactly once by what it notes in the store, and a receipt names the object of each "
+                      "record, which this run does not know of those that an earlier one wrote: leave out receipt, or "
+                      "let files end by their records alone (max_file_age 0s, one open file)",
+                      who)));
+    }
     if (by_content && sinks.size() > 1) {
       return fail(Error::config(
           fmt::format("{} seals by content alone, which needs to be the only sink: a position that waits for another "

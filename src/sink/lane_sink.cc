@@ -94,10 +94,19 @@ OpenFile* LaneSink::find(std::int64_t bucket, std::string_view route) const noex
   return found == files_.end() ? nullptr : found->get();
 }
 
+void LaneSink::tell_recalled() {
+  if (recalled_total_ == 0) return;
+  options_.log.info("records that an earlier run has written are left out",
+                    {{"partition", std::to_string(options_.partition.value())},
+                     {"records", std::to_string(std::exchange(recalled_total_, 0))},
+                     {"up to offset", std::to_string(recall_->reaches().value())}});
+}
+
 /// Whether an earlier run has seen to this record. Forgets what was recalled once that reaches no further.
 bool LaneSink::is_durable(const RecordMeta& meta, std::int64_t bucket, std::string_view route) {
   if (!recall_) return false;
   if (meta.offset <= recall_->reaches()) return recall_->has(bucket, route, meta.offset);
+  tell_recalled();
   recall_.reset();
   if (current_ == left_out_.get()) current_ = nullptr;
   left_out_.reset();
@@ -140,6 +149,7 @@ bool LaneSink::begin_file(const RecordMeta& meta) {
   if (current_ == left_out_.get()) {
     chunk.records = 0;
     ++recalled_records_;
+    ++recalled_total_;
     return false;
   }
   chunk.partition = options_.partition;
@@ -219,6 +229,7 @@ void LaneSink::seal_due_files() {
 }
 
 void LaneSink::seal(SealReason reason) {
+  if (recall_ && reason != SealReason::pressure) tell_recalled();
   const bool by_force = reason == SealReason::pressure || reason == SealReason::drain;
   for (std::size_t i = 0; i < files_.size();) {
     if (!by_force || may_end(*files_[i])) {

@@ -7,10 +7,14 @@ times over. After each kill the manifest must be valid, no lane may have gone ba
 the output already. In the end the output holds each input line exactly once: files are cut by content alone, so a replay makes the
 same files again and the sink recognises them.
 
+With once the files are cut by time, and by other sizes at each start: a replay makes other files, and the sink's commit objects say
+which records are written. With content they are cut by their records alone, and a drain leaves those that are open to the next run.
+Some of the kills are SIGTERM then. At no time does a line stand twice.
+
 With letters one line in twenty is no JSON and goes to the dead letters (INV-6): every record below a watermark is in the output or in a letter with
 its bytes. Where two sinks cut files, a position may rest inside a file of one of them, so lines may stand twice, and none less than once.
 
-  crash_test.py BINARY file|s3|letters        MILLRACE_CRASH_KILLS kills (4), MILLRACE_CRASH_SEED to repeat a run
+  crash_test.py BINARY file|s3|letters|once|once_s3|content        MILLRACE_CRASH_KILLS kills (4), MILLRACE_CRASH_SEED to repeat a run
 For s3: MILLRACE_TEST_S3_ENDPOINT, MILLRACE_TEST_S3_ACCESS_KEY, MILLRACE_TEST_S3_SECRET_KEY. What is compared is read by Python's
 own gzip, the zstd program and a client of the tests, never by the code under test.
 """
@@ -91,6 +95,10 @@ class BucketStore:
         return self.client.keys(self.bucket, prefix)
 
 
+def is_once(kind):
+    return kind in ("once", "once_s3", "content")
+
+
 def is_bad(line):
     return not line.endswith(b"}")
 
@@ -123,7 +131,7 @@ def read_output(store, out):
     count = collections.Counter()
     for key in store.keys(out):
         body = store.get(key)
-        if body:
+        if body and "/_millrace/" not in key:
             assert body.endswith(b"\n"), f"{key} ends in half a record"
             count.update(body.split(b"\n")[:-1])
     return count
@@ -195,7 +203,7 @@ class ManifestWatch(threading.Thread):
             self.done.wait(0.005)
 
 
-def configure(folder, store, round_number, letters):
+def configure(folder, store, round_number, kind, rng):
     """Writes the pipeline file of one round; returns (file, manifest key, output prefix, prefix of letters or None)."""
     manifest, out, bad = f"state/{round_number}.json", f"out-{round_number}/", f"bad-{round_number}/"
     text = f"""
@@ -207,17 +215,29 @@ source:
     lanes: {LANES}
     name: input
     checkpoint: {{url: "{store.url(manifest)}"}}
+    frozen: {"strict" if is_once(kind) else "below"}
     store: {store.store_yaml}
 sink:
   s3:
     url: "{store.url(out)}"
     output_format: raw
     delimiter: "\\n"
-    max_file_size: 64KiB
+    max_file_size: {rng.choice([16, 64, 300]) if kind.startswith("once") else 64}KiB
     path_template: "{{topic}}"
     store: {store.store_yaml}
 """
-    if letters:
+    if kind.startswith("once"):
+        text += f"""
+    delivery: exactly_once
+    max_file_age: {rng.choice([5, 20, 100])}ms
+    buffer_memory: 1MiB
+    upload_concurrency: {rng.randrange(1, 5)}
+"""
+        if kind.endswith("s3"):
+            text += "    multipart_threshold: 100KiB\n"
+    if kind == "content":
+        text += "    delivery: exactly_once\n    max_file_age: 0s\n"
+    if kind == "letters":
         text += f"""
 decode: {{json: {{on_error: skip}}}}
 dead_letter:
@@ -230,20 +250,31 @@ dead_letter:
     path = os.path.join(folder, f"round-{round_number}.yaml")
     with open(path, "w", encoding="utf-8") as file:
         file.write(text)
-    return path, manifest, out, bad if letters else None
+    return path, manifest, out, bad if kind == "letters" else None
 
 
 def start(binary, path, log):
     return subprocess.Popen([binary, "run", path, "--progress", "none"], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
 
-def run_round(binary, folder, store, objects, round_number, kills, rng, lasts, letters):
+def end(process, asks):
+    """Kills it, or asks it to stop. None; 3 when it stopped as asked, 0 when it was through before."""
+    if asks:
+        process.send_signal(signal.SIGTERM)
+        code = process.wait(60)
+        return None if code == -signal.SIGTERM else code  # it did not listen yet, or no more
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    return None
+
+
+def run_round(binary, folder, store, objects, round_number, kills, rng, lasts, kind):
     """One backfill, killed up to `kills` times on its way; returns how often it was killed and how long its last start ran."""
-    path, manifest_key, out, bad = configure(folder, store, round_number, letters)
     expected = collections.Counter(line for lines in objects for line in lines)
     before, killed = {}, 0
     log_path = os.path.join(folder, f"round-{round_number}.log")
     while True:
+        path, manifest_key, out, bad = configure(folder, store, round_number, kind, rng)
         with open(log_path, "ab") as log:
             watch = ManifestWatch(store, manifest_key)
             watch.start()
@@ -252,19 +283,20 @@ def run_round(binary, folder, store, objects, round_number, kills, rng, lasts, l
             try:
                 code = process.wait(rng.uniform(0, lasts) if killed < kills else 300)
             except subprocess.TimeoutExpired:
-                process.send_signal(signal.SIGKILL)
-                process.wait()
-                code = None
+                code = end(process, asks=is_once(kind) and rng.randrange(3) == 0)
             took = time.monotonic() - began
             watch.done.set()
             watch.join()
         assert watch.problem is None, f"the manifest was not whole: {watch.problem!r}"
-        assert code in (0, None), f"exit code {code}; the end of {log_path}:\n" + open(log_path, encoding="utf-8").read()[-3000:]
+        assert code in (0, 3, None), f"exit code {code}; the end of {log_path}:\n" + open(log_path, encoding="utf-8").read()[-3000:]
         manifest = check_manifest(store, manifest_key, before)
         output = read_output(store, out)
         if bad:
             assert not any(map(is_bad, output)), "a line that is no JSON is in the output"
             output += read_letters(store, bad)
+        if is_once(kind):
+            doubled = [line for line, times in output.items() if times > 1]
+            assert not doubled, f"{len(doubled)} records stand twice, for instance {doubled[0]!r}"
         stray = [line for line in output if line not in expected]
         assert not stray, f"not in the input: {stray[:3]}"
         if manifest:
@@ -280,7 +312,7 @@ def run_round(binary, folder, store, objects, round_number, kills, rng, lasts, l
 
 
 def main(argv):
-    if len(argv) != 2 or argv[1] not in ("file", "s3", "letters"):
+    if len(argv) != 2 or argv[1] not in ("file", "s3", "letters", "once", "once_s3", "content"):
         sys.exit(__doc__)
     binary, kind = os.path.abspath(argv[0]), argv[1]
     kills = int(os.environ.get("MILLRACE_CRASH_KILLS", "4"))
@@ -288,15 +320,17 @@ def main(argv):
     print(f"{kind}: {kills} kills, MILLRACE_CRASH_SEED={seed}", flush=True)
     rng = random.Random(seed)
     folder = tempfile.mkdtemp(prefix="millrace-crash-")
-    store = BucketStore(seed) if kind == "s3" else FileStore(os.path.join(folder, "store"))
+    store = BucketStore(seed) if kind.endswith("s3") else FileStore(os.path.join(folder, "store"))
     letters = kind == "letters"
     objects = make_input(store, seed, letters)
     # One round undisturbed tells how long a run lasts, so that kills fall all over it.
-    _, lasts = run_round(binary, folder, store, objects, 0, 0, rng, 0, letters)
+    _, lasts = run_round(binary, folder, store, objects, 0, 0, rng, 0, kind)
     killed, round_number = 0, 0
     while killed < kills:
         round_number += 1
-        now, _ = run_round(binary, folder, store, objects, round_number, min(kills - killed, rng.randrange(1, 8)), rng, lasts, letters)
+        now, took = run_round(binary, folder, store, objects, round_number, min(kills - killed, rng.randrange(1, 8)), rng, lasts, kind)
+        if now == 0:
+            lasts = took  # the machine has other work at times
         killed += now
         print(f"round {round_number}: Completed after {now} kills ({killed} of {kills}), {'no line lost' if letters else 'every line once'}", flush=True)
     shutil.rmtree(folder)

@@ -90,7 +90,8 @@ enum class FileCompression { none, gzip, zstd };
 enum class Sse { none, s3, kms };  ///< who encrypts the objects where they lie
 enum class OutputFormat { json_lines, json_array, raw };
 enum class IfExists { verify, overwrite, fail };
-enum class Compat { none, iggy };           ///< whose defaults and rotation
+enum class Compat { none, iggy };  ///< whose defaults and rotation
+enum class Delivery { at_least_once, exactly_once };
 enum class TimeSource { message, ingest };  ///< of what the time variables of a key tell
 
 struct S3SinkOptions {
@@ -125,6 +126,7 @@ struct S3SinkOptions {
   NameEncoding name_encoding = NameEncoding::replace;
   RouteSpec::OnMissing on_missing_field = RouteSpec::OnMissing::fallback;
   std::string null_fallback = "__HIVE_DEFAULT_PARTITION__";
+  Delivery delivery = Delivery::at_least_once;
   std::optional<IfExists> if_exists;  ///< nothing: verify, or overwrite with compat iggy
   std::int64_t max_attempts = 3;
   Duration retry_delay = std::chrono::seconds(1);
@@ -169,6 +171,10 @@ class S3Sink {
   [[nodiscard]] static Result<void> check_holds_letters(const S3SinkOptions& letters);
   /// Fails (config) when dead letters would lie among the objects of `sink`, or the other way round.
   [[nodiscard]] static Result<void> check_apart(const S3SinkOptions& sink, const S3SinkOptions& letters);
+  /// Fails (config) when `sink` is to write exactly once and cannot, beside a source with this Source::replay_gap, a
+  /// receipt, or other sinks (dead letters too).
+  [[nodiscard]] static Result<void> check_exactly_once(const S3SinkOptions& sink, const std::string& replay_gap,
+                                                       bool receipt, bool other_sinks);
 };
 
 }  // namespace millrace

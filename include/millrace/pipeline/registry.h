@@ -70,6 +70,8 @@ struct SourceKind {
   std::function<std::string(const ConfigSection&, ErrorCode)> past_faults;
   /// For `millrace verify`: compares what there is now with the receipt. Null: the source gives none.
   std::function<Result<Verdict>(const ConfigSection&, const BuildContext&, bool json)> verify;
+  /// Source::replay_gap of a valid section. Null: it never reads the same records again.
+  std::function<std::string(const ConfigSection&)> replay_gap = nullptr;
   /// For `millrace plan`: everything that a run would decide before it moves a byte; claims, writes and locks nothing.
   /// Not ok when a run would fail. Null: the source cannot tell.
   std::function<Result<Verdict>(const ConfigSection&, const BuildContext&, const PlanRequest&)> plan;

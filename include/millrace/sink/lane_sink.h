@@ -121,6 +121,8 @@ class LaneSink {
   /// Offers what is sealed again, oldest first. True when nothing is left.
   bool offer();
   [[nodiscard]] bool blocked() const noexcept { return asked_ != nullptr || !sealed_.empty(); }
+  /// Waits for no answer any more, and has taken nothing. True when it did.
+  bool stop_asking() noexcept { return std::exchange(asked_, nullptr) != nullptr; }
   [[nodiscard]] std::size_t open_files() const noexcept { return files_.size(); }
   /// Encoded bytes in them, wherever they lie.
   [[nodiscard]] std::uint64_t open_bytes() const noexcept;
@@ -156,6 +158,7 @@ class LaneSink {
   [[nodiscard]] bool is_durable(const RecordMeta& meta, std::int64_t bucket, std::string_view route);
   [[nodiscard]] bool begin_file(const RecordMeta& meta);
   bool hear();
+  void tell_recalled();
   [[nodiscard]] std::unique_ptr<OpenFile> take_out(std::size_t index);
   void seal_file(std::size_t index, SealReason reason);
   void put_off(std::size_t index);
@@ -185,6 +188,7 @@ class LaneSink {
   std::optional<Recall> recall_;        ///< until it says nothing of the records that come
   std::unique_ptr<OpenFile> left_out_;  ///< what records are encoded into that are durable already
   std::uint64_t recalled_records_ = 0;
+  std::uint64_t recalled_total_ = 0;  ///< not told yet
   std::uint64_t put_off_ = 0;
   std::size_t memory_ = 0;        ///< as the budget was told
   bool warned_of_spool_ = false;  ///< that nothing could be spilled

@@ -41,6 +41,8 @@ class Capture {
 
   /// Decides each try before anything else: an error fails it. May throw, as a writer of a user would.
   void decide(std::function<std::optional<Error>(const SealedBatch&)> decision);
+  /// Answers what a lane's partition has already (SinkTraits::recalls).
+  void recall(std::function<Result<Recall>(PartitionId)> answer);
   /// The next `count` tries fail with `error`.
   void fail_next(std::size_t count, Error error);
   /// Tries wait until release(); cancel() ends their wait unless they are told to ignore it.
@@ -60,6 +62,7 @@ class Capture {
   friend class CaptureWriter;
   friend class CaptureSink;
   [[nodiscard]] Result<Receipt> write(SealedBatch& batch, const Atomic<bool>& cancelled);
+  [[nodiscard]] Result<Recall> recall_of(PartitionId partition);
   void cancel();
   [[nodiscard]] Result<void> close_writer();
   void close_sink();
@@ -71,6 +74,7 @@ class Capture {
   std::vector<IdempotencyToken> tries_ MILLRACE_GUARDED_BY(mutex_);
   std::deque<Error> failures_ MILLRACE_GUARDED_BY(mutex_);
   std::function<std::optional<Error>(const SealedBatch&)> decision_ MILLRACE_GUARDED_BY(mutex_);
+  std::function<Result<Recall>(PartitionId)> recall_ MILLRACE_GUARDED_BY(mutex_);
   std::optional<Error> close_error_ MILLRACE_GUARDED_BY(mutex_);
   std::size_t held_ MILLRACE_GUARDED_BY(mutex_) = 0;
   std::size_t cancels_ MILLRACE_GUARDED_BY(mutex_) = 0;

@@ -60,6 +60,7 @@ struct MemorySourceOptions {
   std::size_t batch_records = 0;  ///< payloads of one batch at most; 0: as many as asked for
   bool bounded = true;            ///< Finished follows when the script is through
   bool assign_all = true;         ///< the first event assigns every partition
+  std::string replay_gap;         ///< what Source::replay_gap says; the topic itself always gives the same again
   std::shared_ptr<MemoryScript> script = std::make_shared<MemoryScript>();
 };
 
@@ -84,6 +85,7 @@ class MemorySource final : public Source {
   void resume(std::span<const LaneId> lanes) override;
   void revoked(std::span<const LaneId> lanes) override;
   void close() override;
+  [[nodiscard]] std::string replay_gap() const override { return options_.replay_gap; }
   [[nodiscard]] bool bounded() const override { return options_.bounded; }
 
  private:

@@ -9,6 +9,9 @@ class CaptureWriter final : public Writer {
  public:
   explicit CaptureWriter(std::shared_ptr<Capture> capture) : capture_(std::move(capture)) {}
   Result<Receipt> write(SealedBatch& batch) override { return capture_->write(batch, cancelled_); }
+  Result<Recall> recall(PartitionId partition, const Origin* /*origin*/) override {
+    return capture_->recall_of(partition);
+  }
   Result<void> close(SteadyTime /*deadline*/) override { return capture_->close_writer(); }
   void cancel() override {
     cancelled_.store(true, memory_order_release);
@@ -64,6 +67,16 @@ bool Capture::closed() const {
 void Capture::decide(std::function<std::optional<Error>(const SealedBatch&)> decision) {
   const MutexLock lock(mutex_);
   decision_ = std::move(decision);
+}
+
+void Capture::recall(std::function<Result<Recall>(PartitionId)> answer) {
+  const MutexLock lock(mutex_);
+  recall_ = std::move(answer);
+}
+
+Result<Recall> Capture::recall_of(PartitionId partition) {
+  const MutexLock lock(mutex_);
+  return recall_ ? recall_(partition) : Recall();
 }
 
 void Capture::fail_next(std::size_t count, Error error) {
