@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// compat: iggy gives the defaults of the connector that this sink takes the place of (rulings.md 17, ADR-0015), and
+// compat: iggy gives the defaults of the connector that this sink takes the place of (ADR-0017), and
 // only these: what is given stands.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
