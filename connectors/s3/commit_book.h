@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// CommitBook: a writer's commit objects, one for each of its partitions (docs/formats/commits.md, docs/adr/0016-exactly-once.md).
-// Before an object is written the book says so in the store; the next such note says that it is there. A run that comes
-// after a crash settles what was noted: by a look at the key, or by making the same file once more. Every save is
-// conditional on the one before, so of two runs that have a partition only the later one goes on. Belongs to one I/O
-// thread.
+// CommitBook: a writer's commit objects, one for each of its partitions (docs/formats/commits.md,
+// docs/adr/0016-exactly-once.md). Before an object is written the book says so in the store; the next such note says
+// that it is there. A run that comes after a crash settles what was noted: by a look at the key, or by making the same
+// file once more. Every save is conditional on the one before, so of two runs that have a partition only the later one
+// goes on. Belongs to one I/O thread.
 #pragma once
 
 #include <memory>

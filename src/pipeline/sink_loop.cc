@@ -109,6 +109,7 @@ void SinkLoop::answer(RecallRequest& question) {
     question.answer(*std::move(recalled));
     return;
   }
+  if (too_late()) return;  // the lane is told to stop, and waits no more
   shared_->board->report(
       shared_->name, std::move(recalled).error().prefixed(
                          fmt::format("asking what is written of partition {} already: ", question.partition.value())));
