@@ -34,6 +34,9 @@ std::string counted(const ByReason& counts, std::string_view fate) {
 std::string records_line(const RunReport& report) {
   std::string line = fmt::format("{} in, {} out", count_text(report.records_in), count_text(report.records_out));
   if (report.records_filtered > 0) line += fmt::format(", {} filtered", count_text(report.records_filtered));
+  if (report.records_left_out > 0)
+    line += fmt::format(", {} left out (an earlier run wrote them)", count_text(report.records_left_out));
+  if (report.records_put_off > 0) line += fmt::format(", {} left to the next run", count_text(report.records_put_off));
   line += ", " + counted(report.records_skipped, "skipped");
   if (report.records_dead_lettered.empty()) return line;
   line += ", " + counted(report.records_dead_lettered, "dead-lettered");
@@ -123,6 +126,8 @@ std::string summary_json(const RunReport& report, const SummaryContext& context)
       {"records_in", report.records_in},
       {"records_out", report.records_out},
       {"records_filtered", report.records_filtered},
+      {"records_left_out", report.records_left_out},
+      {"records_put_off", report.records_put_off},
       {"records_skipped", report.records_skipped},
       {"records_dead_lettered", report.records_dead_lettered},
       {"dead_letters_written", report.dead_letters_written},

@@ -38,7 +38,7 @@ bool same_place(const CommittedFile& one, const CommittedFile& other) {
 
 std::string CommitBook::name_of(const Kept& kept) const { return printable_key(upload_->location(kept.key)); }
 
-Result<Recall> CommitBook::recall(PartitionId partition, const Origin* origin) {
+Result<Recall> CommitBook::recall(PartitionId partition, Offset from, const Origin* origin) {
   if (origin == nullptr || origin->lineage.empty()) {
     return fail(conflict(ErrorCode::config,
                          "delivery: exactly_once needs a source that says what its offsets count; this one does not"));
@@ -46,7 +46,10 @@ Result<Recall> CommitBook::recall(PartitionId partition, const Origin* origin) {
   kept_.erase(partition);
   upload_->commits->forget(partition);
   MILLRACE_ASSIGN(Kept kept, load(partition, *origin));
-  MILLRACE_TRY(check(kept, *origin));
+  MILLRACE_TRY(check_offsets(kept, *origin));
+  kept.record.floor = std::max(kept.record.floor, from);
+  prune(kept);
+  MILLRACE_TRY(check_series(kept));
   MILLRACE_TRY(settle_left(kept));
   kept.record.files_by = upload_->commits->files_by;
   if (auto saved = save(kept); !saved) {
@@ -90,7 +93,7 @@ Result<CommitBook::Kept> CommitBook::load(PartitionId partition, const Origin& o
 }
 
 /// Whether what an earlier run noted can be understood by this one.
-Result<void> CommitBook::check(const Kept& kept, const Origin& origin) const {
+Result<void> CommitBook::check_offsets(const Kept& kept, const Origin& origin) const {
   const CommitRecord& record = kept.record;
   if (record.stream != origin.stream || record.topic != origin.topic) {
     return fail(conflict(ErrorCode::manifest,
@@ -106,6 +109,12 @@ Result<void> CommitBook::check(const Kept& kept, const Origin& origin) const {
             "files of that run",
             name_of(kept), printable(record.lineage), printable(origin.lineage))));
   }
+  return {};
+}
+
+/// Whether the files of an earlier run that are not committed are told apart as those of now.
+Result<void> CommitBook::check_series(const Kept& kept) const {
+  const CommitRecord& record = kept.record;
   const std::string& now = upload_->commits->files_by;
   if (!kept.etag.empty() && record.files_by != now && (!record.durable.empty() || !record.unsettled.empty())) {
     return fail(conflict(
@@ -144,11 +153,14 @@ Result<void> CommitBook::settle_left(Kept& kept) const {
   return {};
 }
 
-/// What the source will not give again needs no note.
+/// What the source will not give again needs no note: neither what is durable, nor a file of records that no chain of
+/// now lets through any more.
 void CommitBook::prune(Kept& kept) const {
   if (const auto settled = upload_->commits->settled(kept.record.partition))
     kept.record.floor = std::max(kept.record.floor, Offset(settled->value()));
-  std::erase_if(kept.record.durable, [&](const CommittedFile& file) { return file.last < kept.record.floor; });
+  const auto passed = [&](const CommittedFile& file) { return file.last < kept.record.floor; };
+  std::erase_if(kept.record.durable, passed);
+  std::erase_if(kept.record.unsettled, passed);
 }
 
 Result<void> CommitBook::save(Kept& kept) const {
@@ -157,11 +169,20 @@ Result<void> CommitBook::save(Kept& kept) const {
   next.writer = upload_->commits->writer;
   ++next.saves;
   const std::string text = to_json(next);
+  if (text.size() > kCommitRecordLimit) {
+    return fail(
+        conflict(ErrorCode::limit,
+                 fmt::format("{} would be {} bytes long, and at most {} are read again: {} files are written and "
+                             "not committed; commit more often (checkpoint.interval), or keep records apart by "
+                             "fewer values",
+                             name_of(kept), text.size(), kCommitRecordLimit, next.durable.size())));
+  }
   auto put = upload_->store->put({.key = kept.key,
                                   .body = text,
                                   .condition = kept.etag.empty() ? PutCondition::if_absent : PutCondition::if_match,
                                   .etag = kept.etag,
-                                  .content_type = "application/json"});
+                                  .content_type = "application/json",
+                                  .settings = upload_->as.of_notes()});
   if (put) {
     kept.record = std::move(next);
     kept.etag = put->etag;
@@ -206,17 +227,28 @@ Result<void> CommitBook::intend(PartitionId partition, const CommittedFile& file
                  fmt::format("partition {} is written before it was asked what is written of it", partition.value())));
   }
   Kept& kept = found->second;
+  // What lies before a durable file of its series is taken for durable by the next run.
+  if (kept.begun && !same_place(*kept.begun, file)) {
+    return fail(conflict(ErrorCode::rule_broken, fmt::format("{} was not written, so {} behind it is not either",
+                                                             printable_key(kept.begun->key), printable_key(file.key))));
+  }
+  prune(kept);
   auto& unsettled = kept.record.unsettled;
   if (const auto known = std::ranges::find_if(unsettled, of_series(file.series)); known != unsettled.end()) {
-    if (same_place(*known, file) && known->bytes == file.bytes && known->checksum == file.checksum) return {};
+    if (same_place(*known, file) && known->bytes == file.bytes && known->checksum == file.checksum) {
+      kept.begun = file;
+      return save(kept);  // again, so that a run that was overtaken while it waited does not write
+    }
     return fail(conflict(
         ErrorCode::drift,
         fmt::format(
             "an earlier run was about to write {}, which may still come to be; this run would write {} with the "
-            "same records, or some of them. Run once with the settings of then; or, if no other run is alive, "
-            "remove {} and the files of that run",
+            "same records, or some of them. Run once with the settings of then; or, if no other run is alive, remove "
+            "{} "
+            "and the files below this prefix, and run again with --reset",
             printable_key(known->key), printable_key(file.key), name_of(kept))));
   }
+  kept.begun = file;
   unsettled.push_back(file);
   auto saved = save(kept);
   // Whether it was saved is not known; the next try says it again.
@@ -225,7 +257,10 @@ Result<void> CommitBook::intend(PartitionId partition, const CommittedFile& file
 }
 
 void CommitBook::done(PartitionId partition, const CommittedFile& file) {
-  if (const auto found = kept_.find(partition); found != kept_.end()) put_durable(found->second.record, file);
+  const auto found = kept_.find(partition);
+  if (found == kept_.end()) return;
+  found->second.begun.reset();
+  put_durable(found->second.record, file);
 }
 
 }  // namespace millrace::s3_sink

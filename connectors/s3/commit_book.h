@@ -7,6 +7,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 
@@ -21,9 +22,11 @@ class CommitBook {
   /// `upload` has commits.
   explicit CommitBook(std::shared_ptr<Upload> upload) : upload_(std::move(upload)) {}
 
-  /// Takes the partition over from whoever had it, and settles what can be by looking. Fails (fatal) where what is kept
+  /// Takes the partition over from whoever had it, and settles what can be by looking. `from`: what lies before it is
+  /// committed. `from`: what lies before it is
+  /// committed. Fails (fatal) where what is kept
   /// is of other offsets or of files told apart otherwise.
-  [[nodiscard]] Result<Recall> recall(PartitionId partition, const Origin* origin);
+  [[nodiscard]] Result<Recall> recall(PartitionId partition, Offset from, const Origin* origin);
   /// The file is about to be written. Durable on return; again for each try. Fails (fenced) when another run has taken
   /// the partition over.
   [[nodiscard]] Result<void> intend(PartitionId partition, const CommittedFile& file);
@@ -34,10 +37,12 @@ class CommitBook {
   struct Kept {
     std::string key;
     CommitRecord record;
-    ETag etag;  ///< of the version last seen; empty: there is none
+    ETag etag;                           ///< of the version last seen; empty: there is none
+    std::optional<CommittedFile> begun;  ///< intended, and not done
   };
   [[nodiscard]] Result<Kept> load(PartitionId partition, const Origin& origin) const;
-  [[nodiscard]] Result<void> check(const Kept& kept, const Origin& origin) const;
+  [[nodiscard]] Result<void> check_offsets(const Kept& kept, const Origin& origin) const;
+  [[nodiscard]] Result<void> check_series(const Kept& kept) const;
   [[nodiscard]] Result<void> settle_left(Kept& kept) const;
   [[nodiscard]] Result<void> save(Kept& kept) const;
   [[nodiscard]] Result<void> adopt_own(Kept& kept) const;

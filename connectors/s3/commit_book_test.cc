@@ -51,7 +51,7 @@ class CommitBookTest : public S3WriterTest {
   /// Writes [first, last] in a run that dies before or behind the put of the object.
   void die(const std::string& name, bool behind_the_put, std::int64_t first = 0, std::int64_t last = 999) {
     ObjectWriter writer(run(name));
-    ASSERT_TRUE(writer.recall(kPartition, &origin()));
+    ASSERT_TRUE(writer.recall(kPartition, Offset(0), &origin()));
     faulty_->add({.op = StoreOp::put, .key = ".jsonl", .error = unavailable(), .done_anyway = behind_the_put});
     SealedBatch sealed = batch("once", 0, first, last);
     ASSERT_FALSE(writer.write(sealed));
@@ -61,7 +61,7 @@ class CommitBookTest : public S3WriterTest {
 
 TEST_F(CommitBookTest, AnObjectIsNotedBeforeItIsWrittenAndSettledByTheNextNote) {
   ObjectWriter writer(run("a"));
-  auto recall = writer.recall(kPartition, &origin());
+  auto recall = writer.recall(kPartition, Offset(0), &origin());
   ASSERT_TRUE(recall) << recall.error().message();
   EXPECT_EQ(recall->floor, Offset(0));
   EXPECT_TRUE(recall->durable.empty());
@@ -83,7 +83,7 @@ TEST_F(CommitBookTest, AnObjectThatCameToBeIsSettledByOneLook) {
   die("a", /*behind_the_put=*/true);
   const std::size_t looks = memory_->count(StoreOp::head);
   ObjectWriter writer(run("b"));
-  const auto recall = writer.recall(kPartition, &origin());
+  const auto recall = writer.recall(kPartition, Offset(0), &origin());
   ASSERT_TRUE(recall);
   EXPECT_EQ(memory_->count(StoreOp::head) - looks, 1U);
   EXPECT_TRUE(recall->unsettled.empty());
@@ -94,7 +94,7 @@ TEST_F(CommitBookTest, AnObjectThatCameToBeIsSettledByOneLook) {
 TEST_F(CommitBookTest, AnObjectThatDidNotIsMadeOnceMore) {
   die("a", /*behind_the_put=*/false);
   ObjectWriter writer(run("b"));
-  const auto recall = writer.recall(kPartition, &origin());
+  const auto recall = writer.recall(kPartition, Offset(0), &origin());
   ASSERT_TRUE(recall);
   ASSERT_EQ(recall->unsettled.size(), 1U);
   EXPECT_EQ(recall->unsettled[0].first, Offset(0));
@@ -114,7 +114,7 @@ TEST_F(CommitBookTest, AnObjectThatDidNotIsMadeOnceMore) {
 TEST_F(CommitBookTest, APutThatLandsLateIsFoundAndNotDoubled) {
   die("a", /*behind_the_put=*/false);
   ObjectWriter writer(run("b"));
-  ASSERT_TRUE(writer.recall(kPartition, &origin()));
+  ASSERT_TRUE(writer.recall(kPartition, Offset(0), &origin()));
   auto late = upload(IfExists::verify);
   SealedBatch landing = batch("once");
   ASSERT_TRUE(ObjectWriter(late).write(landing));
@@ -126,16 +126,16 @@ TEST_F(CommitBookTest, APutThatLandsLateIsFoundAndNotDoubled) {
 TEST_F(CommitBookTest, AStrangersObjectIsNotTakenForOurs) {
   die("a", /*behind_the_put=*/false);
   memory_->set(kKey, "strange");
-  const auto recall = ObjectWriter(run("b")).recall(kPartition, &origin());
+  const auto recall = ObjectWriter(run("b")).recall(kPartition, Offset(0), &origin());
   ASSERT_FALSE(recall);
   EXPECT_EQ(recall.error().code(), ErrorCode::already_exists);
 }
 
 TEST_F(CommitBookTest, K02_OfTwoRunsTheLaterOneGoesOn) {
   ObjectWriter earlier(run("a"));
-  ASSERT_TRUE(earlier.recall(kPartition, &origin()));
+  ASSERT_TRUE(earlier.recall(kPartition, Offset(0), &origin()));
   ObjectWriter later(run("b"));
-  ASSERT_TRUE(later.recall(kPartition, &origin()));
+  ASSERT_TRUE(later.recall(kPartition, Offset(0), &origin()));
   SealedBatch sealed = batch("zombie", 0, 0, 30);
   const auto refused = earlier.write(sealed);
   ASSERT_FALSE(refused);
@@ -148,7 +148,7 @@ TEST_F(CommitBookTest, K02_OfTwoRunsTheLaterOneGoesOn) {
 
 TEST_F(CommitBookTest, ASaveWhoseAnswerIsLostIsKnownAgain) {
   ObjectWriter writer(run("a"));
-  ASSERT_TRUE(writer.recall(kPartition, &origin()));
+  ASSERT_TRUE(writer.recall(kPartition, Offset(0), &origin()));
   faulty_->add({.op = StoreOp::put, .key = "commits-", .error = unavailable(), .done_anyway = true});
   SealedBatch sealed = batch("one");
   const auto unknown = writer.write(sealed);
@@ -166,23 +166,54 @@ TEST_F(CommitBookTest, NoRightToListIsNeeded) {
   die("a", /*behind_the_put=*/false);
   faulty_->add({.op = StoreOp::head, .error = hidden});
   ObjectWriter second(run("b"));
-  const auto recall = second.recall(kPartition, &origin());
+  const auto recall = second.recall(kPartition, Offset(0), &origin());
   ASSERT_TRUE(recall) << recall.error().message();
   EXPECT_EQ(recall->unsettled.size(), 1U);
   faulty_->clear();
   faulty_->add({.op = StoreOp::get, .key = "commits-", .error = hidden});
-  const auto refused = ObjectWriter(run("c")).recall(kPartition, &origin());
+  const auto refused = ObjectWriter(run("c")).recall(kPartition, Offset(0), &origin());
   ASSERT_FALSE(refused) << "it is there, so it must be read";
   faulty_->clear();
   ASSERT_TRUE(memory_->remove(kRecord));
   faulty_->add({.op = StoreOp::get, .key = "commits-", .error = hidden});
-  EXPECT_TRUE(ObjectWriter(run("d")).recall(kPartition, &origin()));
+  EXPECT_TRUE(ObjectWriter(run("d")).recall(kPartition, Offset(0), &origin()));
+}
+
+// INV-1: a file behind one that was given up would make that one's records look durable to the next run.
+TEST_F(CommitBookTest, INV1_NothingIsWrittenBehindAFileThatWasNot) {
+  ObjectWriter writer(run("a"));
+  ASSERT_TRUE(writer.recall(kPartition, Offset(0), &origin()));
+  faulty_->add({.op = StoreOp::put, .key = "commits-", .error = unavailable()});
+  SealedBatch first = batch("one", 0, 0, 4);
+  ASSERT_FALSE(writer.write(first));
+  SealedBatch second = batch("two", 1, 5, 9);
+  const auto refused = writer.write(second);
+  ASSERT_FALSE(refused);
+  EXPECT_TRUE(refused.error().is_fatal());
+  EXPECT_EQ(objects(), 0U);
+  EXPECT_TRUE(writer.write(first));
+  EXPECT_TRUE(writer.write(second));
+}
+
+// Records that a chain of now lets through no more: the watermark passes them, and the note of their file goes.
+TEST_F(CommitBookTest, ANoteOfRecordsThatAreGoneHoldsNothingUp) {
+  die("a", /*behind_the_put=*/false, 0, 4);
+  auto shared = run("b");
+  ObjectWriter writer(shared);
+  const auto recall = writer.recall(kPartition, Offset(0), &origin());
+  ASSERT_TRUE(recall);
+  ASSERT_EQ(recall->unsettled.size(), 1U);
+  shared->commits->settle(std::vector<PartitionWatermark>{{kPartition, Watermark(5)}});
+  SealedBatch next = batch("two", 1, 5, 9);
+  EXPECT_TRUE(writer.write(next));
+  EXPECT_EQ(kept().unsettled.size(), 1U);
+  EXPECT_EQ(kept().floor, Offset(5));
 }
 
 TEST_F(CommitBookTest, WhatIsCommittedNeedsNoNote) {
   auto shared = run("a");
   ObjectWriter writer(shared);
-  ASSERT_TRUE(writer.recall(kPartition, &origin()));
+  ASSERT_TRUE(writer.recall(kPartition, Offset(0), &origin()));
   SealedBatch first = batch("one", 0, 0, 4);
   SealedBatch second = batch("two", 1, 5, 9);
   ASSERT_TRUE(writer.write(first));
@@ -195,42 +226,71 @@ TEST_F(CommitBookTest, WhatIsCommittedNeedsNoNote) {
 // INV-1: offsets of another lineage are other records; to leave those out would lose them.
 TEST_F(CommitBookTest, INV1_OffsetsOfAnotherLineageAreRefused) {
   die("a", /*behind_the_put=*/true);
-  const auto refused = ObjectWriter(run("b")).recall(kPartition, &origin("topic 8"));
+  const auto refused = ObjectWriter(run("b")).recall(kPartition, Offset(0), &origin("topic 8"));
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code(), ErrorCode::drift);
   EXPECT_THAT(refused.error().message(),
               AllOf(HasSubstr("topic 7"), HasSubstr("topic 8"), HasSubstr("another prefix")));
-  const auto unnamed = ObjectWriter(run("c")).recall(kPartition, &origin(""));
+  const auto unnamed = ObjectWriter(run("c")).recall(kPartition, Offset(0), &origin(""));
   ASSERT_FALSE(unnamed);
   EXPECT_THAT(unnamed.error().message(), HasSubstr("what its offsets count"));
 }
 
 TEST_F(CommitBookTest, K21_FilesToldApartOtherwiseAreRefusedWhileSomeAreOpen) {
   die("a", /*behind_the_put=*/true);
-  const auto refused = ObjectWriter(run("b", "the hour")).recall(kPartition, &origin());
+  const auto refused = ObjectWriter(run("b", "the hour")).recall(kPartition, Offset(0), &origin());
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code(), ErrorCode::config);
   EXPECT_THAT(refused.error().message(), HasSubstr("rotate_on"));
   auto shared = run("c");
   {
     ObjectWriter writer(shared);
-    ASSERT_TRUE(writer.recall(kPartition, &origin()));
+    ASSERT_TRUE(writer.recall(kPartition, Offset(0), &origin()));
     shared->commits->settle(std::vector<PartitionWatermark>{{kPartition, Watermark(1000)}});
     faulty_->add({.op = StoreOp::put, .key = ".jsonl", .error = Error::fatal(ErrorCode::permission_denied, "403")});
     SealedBatch next = batch("next", 1, 1000, 1000);
     ASSERT_FALSE(writer.write(next));
     faulty_->clear();
   }
-  EXPECT_FALSE(ObjectWriter(run("d", "the hour")).recall(kPartition, &origin())) << "one is not settled";
+  EXPECT_FALSE(ObjectWriter(run("d", "the hour")).recall(kPartition, Offset(0), &origin())) << "one is not settled";
   ObjectWriter as_before(run("e"));
-  ASSERT_TRUE(as_before.recall(kPartition, &origin()));
+  ASSERT_TRUE(as_before.recall(kPartition, Offset(0), &origin()));
   SealedBatch again = batch("next", 1, 1000, 1000);
   ASSERT_TRUE(as_before.write(again));
 }
 
+// What the source has committed is settled, though its last note says otherwise and readers have moved the file away.
+TEST_F(CommitBookTest, WhatTheSourceHasCommittedIsSettledWithoutALook) {
+  die("a", /*behind_the_put=*/true);
+  ASSERT_TRUE(memory_->remove(kKey));
+  const std::size_t looks = memory_->count(StoreOp::head);
+  ObjectWriter writer(run("b", "the hour"));
+  const auto recall = writer.recall(kPartition, Offset(1000), &origin());
+  ASSERT_TRUE(recall) << "and rotate_on may be changed: " << recall.error().message();
+  EXPECT_EQ(memory_->count(StoreOp::head), looks);
+  EXPECT_EQ(recall->floor, Offset(1000));
+  EXPECT_TRUE(recall->durable.empty() && recall->unsettled.empty());
+  SealedBatch next = batch("next", 0, 1000, 1001);
+  EXPECT_TRUE(writer.write(next));
+}
+
+TEST_F(CommitBookTest, K02_ARetryOfARunThatWasOvertakenDoesNotWrite) {
+  ObjectWriter earlier(run("a"));
+  ASSERT_TRUE(earlier.recall(kPartition, Offset(0), &origin()));
+  faulty_->add({.op = StoreOp::put, .key = ".jsonl", .error = unavailable()});
+  SealedBatch sealed = batch("once");
+  ASSERT_FALSE(earlier.write(sealed));
+  ObjectWriter later(run("b"));
+  ASSERT_TRUE(later.recall(kPartition, Offset(0), &origin()));
+  const auto refused = earlier.write(sealed);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), ErrorCode::fenced);
+  EXPECT_EQ(objects(), 0U);
+}
+
 TEST_F(CommitBookTest, ADamagedRecordIsNotWrittenOver) {
   memory_->set(kRecord, R"({"schema": 1, "floor": "x"})");
-  const auto refused = ObjectWriter(run("a")).recall(kPartition, &origin());
+  const auto refused = ObjectWriter(run("a")).recall(kPartition, Offset(0), &origin());
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code(), ErrorCode::manifest);
   EXPECT_THAT(refused.error().message(), HasSubstr("commits-"));

@@ -172,6 +172,21 @@ class Explainer {
                       "longest (max_open_files)",
                       each, seal.max_open));
     }
+    if (seal.by_content) {
+      add("when its partition ends; a stop leaves records of files that are not full to the next run (delivery: "
+          "exactly_once)");
+      made_.notes.emplace_back(
+          "delivery exactly_once: files end by their records alone, so a replay makes the same objects; memory ends "
+          "none "
+          "(spool_dir keeps them on disk), and limits change only between runs that ended by themselves");
+      return tell_other_notes();
+    }
+    if (checked_.traits.recalls) {
+      made_.notes.emplace_back(
+          "delivery exactly_once: a commit object for each partition, below _millrace/, says what is written; one "
+          "small "
+          "put more for each object");
+    }
     add(fmt::format("when open files hold more than {} of memory{}", bytes_text(std::uint64_t{seal.open_bytes}),
                     seal.spool_dir.empty() ? ", and it is the largest (buffer_memory)"
                                            : ", once spool_dir is full (buffer_memory, spool_dir)"));
@@ -180,6 +195,10 @@ class Explainer {
       made_.notes.emplace_back(
           "no file ends by time: records of a quiet partition wait, unacknowledged, until the run ends (max_file_age)");
     }
+    tell_other_notes();
+  }
+
+  void tell_other_notes() {
     if (keys_.pattern().has(Variable::uuid)) {
       made_.notes.emplace_back(
           "{uuid}: a replay after a crash writes its records again under another key, and if_exists never meets them");

@@ -329,6 +329,9 @@ std::string replay_gap(const S3SourceOptions& options) {
   if (options.on_object_error == OnObjectError::quarantine)
     return "what is set aside is read later, under offsets that are passed by then; leave out "
            "source.s3.on_object_error";
+  if (options.on_archived == OnArchived::skip)
+    return "an archived object that is restored would be read under offsets that are passed; leave out "
+           "source.s3.on_archived";
   return {};
 }
 

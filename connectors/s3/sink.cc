@@ -79,7 +79,7 @@ class ObjectSink final : public Sink {
     const std::string own_folder =
         options_.keys.beside(fmt::format("_millrace/{}/", options_.keys.encoded(context.pipeline)));
     if (options_.as.multipart_threshold != UINT64_MAX) {
-      upload->ledger = std::make_shared<UploadLedger>(upload->store, own_folder, context.log);
+      upload->ledger = std::make_shared<UploadLedger>(upload->store, own_folder, context.log, options_.as.of_notes());
       upload->expects_parts = options_.may_need_parts();
     }
     if (options_.traits.recalls) {

@@ -254,12 +254,14 @@ bool ends_by_content(const SealPolicy& policy) {
 }
 
 /// How the files of a partition are told apart, in words.
-std::string told_apart_by(const SealPolicy& policy, std::string_view path_template) {
+std::string told_apart_by(const SealPolicy& policy, const Options& o) {
   const std::string_view time = policy.boundary == SealPolicy::Boundary::hour  ? "the hour"
                                 : policy.boundary == SealPolicy::Boundary::day ? "the day"
                                                                                : "";
   if (!policy.routed) return std::string(time.empty() ? "nothing" : time);
-  return fmt::format("{}{}the values in {}", time, time.empty() ? "" : " and ", path_template);
+  return fmt::format("{}{}the values in {} (name_encoding {}, null_fallback {})", time, time.empty() ? "" : " and ",
+                     o.path_template, o.name_encoding == NameEncoding::percent ? "percent" : "replace",
+                     o.null_fallback);
 }
 
 SealPolicy seal_policy(const Options& o, const KeyTemplate& keys) {
@@ -363,7 +365,7 @@ Result<CheckedOptions> check(const S3SinkOptions& o, const ConfigSection& at) {
   checked.retry.max_attempts = static_cast<int>(std::max<std::int64_t>(o.max_attempts, 1));
   checked.retry.on_failure = o.on_upload_failure;
   if (o.delivery == Delivery::exactly_once && !checked.seal.by_content) {
-    checked.files_by = told_apart_by(checked.seal, o.path_template);
+    checked.files_by = told_apart_by(checked.seal, o);
     checked.traits.recalls = checked.traits.ordered = true;
   }
   return checked;

@@ -51,7 +51,11 @@ class BackfillSource final : public Source {
   void close() override { close_by(SteadyTime::max()); }
   void close_by(SteadyTime deadline) override;
   [[nodiscard]] bool keeps_account() const override { return settings_.receipt; }
-  [[nodiscard]] std::string replay_gap() const override { return s3_source::replay_gap(settings_.given); }
+  [[nodiscard]] std::string replay_gap() const override {
+    if (flags_.retry_quarantined)
+      return "--retry-quarantined reads under offsets that are passed; give that run another sink";
+    return s3_source::replay_gap(settings_.given);
+  }
   [[nodiscard]] bool bounded() const override { return true; }
   [[nodiscard]] SourceProgress progress() const override;
   [[nodiscard]] std::string status_json() const override;

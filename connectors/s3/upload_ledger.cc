@@ -104,7 +104,8 @@ Result<void> UploadLedger::add(const std::string& slot, const UploadId& upload) 
   known.noted = true;
   if (std::ranges::find(known.open, upload) == known.open.end()) known.open.push_back(upload);
   const std::string text = to_json(known.open);
-  auto put = store_->put({.key = key_of(slot), .body = text, .content_type = "application/json"});
+  auto put =
+      store_->put({.key = key_of(slot), .body = text, .content_type = "application/json", .settings = settings_});
   if (!put) return fail(std::move(put).error().prefixed("noting an upload in parts, so that a crash leaves none: "));
   return {};
 }

@@ -25,9 +25,9 @@ namespace millrace::s3_sink {
 
 class UploadLedger {
  public:
-  /// `folder`: "<prefix>/_millrace/<pipeline>/"
-  UploadLedger(std::shared_ptr<ObjectStore> store, std::string folder, Logger log)
-      : store_(std::move(store)), folder_(std::move(folder)), log_(std::move(log)) {}
+  /// `settings`: how notes are kept. `folder`: "<prefix>/_millrace/<pipeline>/"
+  UploadLedger(std::shared_ptr<ObjectStore> store, std::string folder, Logger log, ObjectSettings settings = {})
+      : store_(std::move(store)), folder_(std::move(folder)), log_(std::move(log)), settings_(std::move(settings)) {}
 
   /// The slot of a partition; whoever shares pipeline name and prefix has other topics or other partitions.
   [[nodiscard]] static std::string slot_of(std::string_view stream, std::string_view topic, PartitionId partition);
@@ -59,6 +59,7 @@ class UploadLedger {
   const std::shared_ptr<ObjectStore> store_;
   const std::string folder_;
   const Logger log_;
+  const ObjectSettings settings_;  ///< of the notes
   Mutex mutex_;
   std::map<std::string, Slot> slots_ MILLRACE_GUARDED_BY(mutex_);
   bool warned_ MILLRACE_GUARDED_BY(mutex_) = false;

@@ -100,8 +100,8 @@ Result<void> ObjectWriter::lost(SealedBatch& batch, const Error& error) {
   return {};
 }
 
-Result<Recall> ObjectWriter::recall(PartitionId partition, const Origin* origin) {
-  return commits_ ? commits_->recall(partition, origin) : Recall();
+Result<Recall> ObjectWriter::recall(PartitionId partition, Offset from, const Origin* origin) {
+  return commits_ ? commits_->recall(partition, from, origin) : Recall();
 }
 
 Result<void> ObjectWriter::close(SteadyTime /*deadline*/) {

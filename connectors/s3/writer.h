@@ -25,7 +25,7 @@ class ObjectWriter final : public Writer {
   [[nodiscard]] Result<Receipt> write(SealedBatch& batch) override;
   /// A marker, `<key>.lost`, beside where the object would be: which offsets, how many records, why.
   [[nodiscard]] Result<void> lost(SealedBatch& batch, const Error& error) override;
-  [[nodiscard]] Result<Recall> recall(PartitionId partition, const Origin* origin) override;
+  [[nodiscard]] Result<Recall> recall(PartitionId partition, Offset from, const Origin* origin) override;
   [[nodiscard]] Result<void> close(SteadyTime deadline) override;
   void cancel() override { upload_->store->cancel_all(); }
 

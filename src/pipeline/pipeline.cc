@@ -277,6 +277,8 @@ void Pipeline::State::fill_counts(RunReport& report) const {
   report.records_in = board->records_in.load();
   report.records_out = board->records_written.load();
   report.records_filtered = board->records_filtered.load();
+  report.records_left_out = board->records_recalled.load();
+  report.records_put_off = board->records_put_off.load();
   report.records_skipped = board->skipped();
   report.records_dead_lettered = board->dead_lettered();
   report.dead_letters_written = board->letters_written.load();

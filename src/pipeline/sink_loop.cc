@@ -102,7 +102,8 @@ void SinkLoop::write_and_settle(SinkQueue::Taken taken) {
 // A lane waits for the answer before its first record; without one it never begins.
 void SinkLoop::answer(RecallRequest& question) {
   const auto once = [&] {
-    return guarded(shared_->name, [&] { return writer_->recall(question.partition, question.origin.get()); });
+    return guarded(shared_->name,
+                   [&] { return writer_->recall(question.partition, question.from, question.origin.get()); });
   };
   Result<Recall> recalled = try_until_done<Recall>(once);
   if (recalled) {
@@ -194,12 +195,19 @@ void SinkLoop::settle(SinkQueue::Taken taken, AckSet acks, const Result<Receipt>
     const bool gone = written.error().code() == ErrorCode::closed;
     Error cause =
         gone ? Error(written.error()) : Error(written.error()).prefixed("writing " + describe(taken.batch) + ": ");
-    if (too_late()) {
-      shared_->board->set_unwritten(cause.describe());
-    } else if (failed_.insert(taken.partition).second) {
-      shared_->board->report(shared_->name, std::move(cause));
-    }
+    give_up_on(taken.partition, std::move(cause));
     abandon(std::move(taken), std::move(acks));
+  }
+}
+
+// Nothing behind it is written any more, in time or not: a sink that writes exactly once takes what lies before a
+// durable batch for durable.
+void SinkLoop::give_up_on(PartitionId partition, Error cause) {
+  const bool first = failed_.insert(partition).second;
+  if (too_late()) {
+    shared_->board->set_unwritten(cause.describe());
+  } else if (first) {
+    shared_->board->report(shared_->name, std::move(cause));
   }
 }
 
@@ -251,11 +259,7 @@ void SinkLoop::drop(SinkQueue::Taken taken, AckSet acks, const Error& error) {
   auto kept = shared_->lost->keep(*as_giver_, taken.batch, acks, error, shared_->name, shared_->gate);
   if (kept) return finish(std::move(taken));
   Error cause = std::move(kept).error().prefixed("keeping " + describe(taken.batch) + " as a dead letter: ");
-  if (too_late()) {
-    shared_->board->set_unwritten(cause.describe());
-  } else if (failed_.insert(taken.partition).second) {
-    shared_->board->report(shared_->name, std::move(cause));
-  }
+  give_up_on(taken.partition, std::move(cause));
   abandon(std::move(taken), std::move(acks));
 }
 

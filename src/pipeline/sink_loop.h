@@ -93,6 +93,7 @@ class SinkLoop {
   void deliver(SinkQueue::Taken taken, AckSet acks, const Receipt& receipt);
   void drop(SinkQueue::Taken taken, AckSet acks, const Error& error);
   void mark_lost(SealedBatch& batch, const Error& error);
+  void give_up_on(PartitionId partition, Error cause);
   void abandon(SinkQueue::Taken taken, AckSet acks);
   void finish(SinkQueue::Taken taken);
 

@@ -56,7 +56,8 @@ void LaneSink::begin_batch(const PayloadBatch& batch) {
   batch_time_ = options_.clock->now();
   if (options_.policy.by_arrival) batch_arrival_ = options_.clock->unix_micros();
   if (options_.recalls && !heard_ && !asked_) {
-    asked_ = std::make_shared<RecallRequest>(options_.partition, batch.origin, options_.waker);
+    const Offset from = batch.payloads.empty() ? Offset(0) : batch.offset(0);
+    asked_ = std::make_shared<RecallRequest>(options_.partition, from, batch.origin, options_.waker);
     queue_->ask(asked_);
     if (!hear()) return;
   }
@@ -79,6 +80,7 @@ bool LaneSink::hear() {
   if (!asked_) return true;
   if (!asked_->answered()) return false;
   recall_ = std::exchange(asked_, nullptr)->take();
+  recall_reaches_ = recall_->reaches();
   heard_ = choosing_ = true;
   current_ = nullptr;
   return true;
@@ -99,13 +101,19 @@ void LaneSink::tell_recalled() {
   options_.log.info("records that an earlier run has written are left out",
                     {{"partition", std::to_string(options_.partition.value())},
                      {"records", std::to_string(std::exchange(recalled_total_, 0))},
-                     {"up to offset", std::to_string(recall_->reaches().value())}});
+                     {"up to offset", std::to_string(recall_reaches_.value())}});
 }
 
 /// Whether an earlier run has seen to this record. Forgets what was recalled once that reaches no further.
 bool LaneSink::is_durable(const RecordMeta& meta, std::int64_t bucket, std::string_view route) {
   if (!recall_) return false;
-  if (meta.offset <= recall_->reaches()) return recall_->has(bucket, route, meta.offset);
+  if (meta.offset <= recall_reaches_) return recall_->has(bucket, route, meta.offset);
+  // Their last records came no more: a chain of now leaves them out.
+  for (const auto& file : files_) {
+    if (!file->cut || *file->cut <= file->chunk.last_offset) continue;
+    file->cut = file->chunk.last_offset;
+    due_ = true;
+  }
   tell_recalled();
   recall_.reset();
   if (current_ == left_out_.get()) current_ = nullptr;

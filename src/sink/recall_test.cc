@@ -108,6 +108,17 @@ TEST_F(RecallTest, AnUnsettledFileIsMadeOnceMore) {
       << "behind it the limits hold again";
 }
 
+// A chain of now leaves out its last record, so it would never end.
+TEST_F(RecallTest, AFileWhoseLastRecordDoesNotComeEndsBehindItsPlace) {
+  shelf.recall.unsettled = {{{0, ""}, Offset(0), Offset(4)}};
+  LaneSink sink = make({.boundary = SealPolicy::Boundary::hour, .max_open = 4});
+  begin(sink);
+  for (std::int64_t i = 0; i < 4; ++i) put(sink, i, 0);
+  EXPECT_TRUE(shelf.batches.empty());
+  put(sink, 5, kHour);
+  EXPECT_EQ(written(), (std::vector<Written>{{{0, ""}, 0, 3, "0;1;2;3;"}}));
+}
+
 TEST_F(RecallTest, INV1_WhatMayNotEndIsPutOffByADrain) {
   for (const bool by_content : {false, true}) {
     shelf.batches.clear();

@@ -45,6 +45,7 @@ TEST_F(ExactlyOnce, INV1_AStopPutsOffWhatMayNotEnd) {
     const RunReport& report = run.join();
     EXPECT_EQ(report.state, ExitState::stopped) << why(report);
     EXPECT_EQ(report.records_unacknowledged, 0U) << "left on purpose, and read again";
+    EXPECT_EQ(report.records_put_off, 5U);
     EXPECT_LT(report.elapsed, std::chrono::seconds(20)) << "nobody waited for them";
   }
   EXPECT_EQ(topic->committed().at(partition(0)), Watermark(20));
@@ -85,6 +86,7 @@ TEST_F(ExactlyOnce, ALaneLeavesOutWhatItsSinkHas) {
   for (std::size_t i = 0; i < 7; ++i) std::erase(expected, payload_of(0, i));
   EXPECT_EQ(sorted(capture->lines()), expected);
   EXPECT_EQ(topic->committed().at(partition(0)), Watermark(30));
+  EXPECT_EQ(report.records_left_out, 7U);
 }
 
 TEST_F(ExactlyOnce, AnAnswerIsWaitedForAsAWriteIs) {
@@ -123,6 +125,24 @@ TEST_F(ExactlyOnce, AStopDoesNotWaitForAnAnswer) {
   const RunReport report = run.run(MemorySource::make(topic, source));
   EXPECT_EQ(report.state, ExitState::stopped) << why(report);
   EXPECT_LT(report.elapsed, std::chrono::seconds(20));
+  EXPECT_TRUE(topic->committed().empty());
+}
+
+// The first of two files is given up at the drain deadline; the second would be written now. A sink that writes exactly
+// once would take the first for durable then.
+TEST_F(ExactlyOnce, INV1_NothingIsWrittenBehindAFileThatWasGivenUp) {
+  options.drain_timeout = std::chrono::milliseconds(200);
+  Pipeline run = pipeline(recalling());
+  const StopHandle stop = run.stop_handle();
+  capture->decide([stop](const SealedBatch& batch) mutable -> std::optional<Error> {
+    if (batch.chunk.first_offset != Offset(0)) return std::nullopt;
+    stop.request();
+    return Error::retryable(ErrorCode::unavailable, "503 SlowDown");
+  });
+  auto topic = filled_and_ended(1, 30);
+  const RunReport report = run.run(MemorySource::make(topic, source));
+  EXPECT_EQ(report.state, ExitState::failed) << why(report);
+  EXPECT_TRUE(capture->batches().empty());
   EXPECT_TRUE(topic->committed().empty());
 }
 

@@ -43,7 +43,11 @@ try_start() {
   mapfile -t ports < <(python3 "$here/free_ports.py" 10)
   endpoint=http://127.0.0.1:${ports[0]}
   cat >"$dir/s3.json" <<'JSON'
-{"identities":[{"name":"admin","credentials":[{"accessKey":"ak","secretKey":"sk"}],"actions":["Admin","Read","Write","List","Tagging"]}]}
+{"identities":[
+  {"name":"admin","credentials":[{"accessKey":"ak","secretKey":"sk"}],"actions":["Admin","Read","Write","List","Tagging"]},
+  {"name":"writer","credentials":[{"accessKey":"writer","secretKey":"writer-secret"}],"actions":["Write"]},
+  {"name":"verifier","credentials":[{"accessKey":"verifier","secretKey":"verifier-secret"}],"actions":["Read","Write"]},
+  {"name":"reader","credentials":[{"accessKey":"reader","secretKey":"reader-secret"}],"actions":["Read"]}]}
 JSON
   printf '%s\n' "MILLRACE_TEST_S3_ENDPOINT=$endpoint" MILLRACE_TEST_S3_ACCESS_KEY=ak MILLRACE_TEST_S3_SECRET_KEY=sk >"$dir/env"
   # Its own session and no inherited descriptors, so that nobody who waits for our output waits for the server.

@@ -26,6 +26,8 @@ struct RunReport {
   std::uint64_t records_in = 0;
   std::uint64_t records_out = 0;
   std::uint64_t records_filtered = 0;
+  std::uint64_t records_left_out = 0;  ///< by a sink that has them from an earlier run (delivery: exactly_once)
+  std::uint64_t records_put_off = 0;   ///< of files that may not end yet: the next run reads them again
   std::map<std::string, std::uint64_t> records_skipped;  ///< by reason; kept nowhere
   /// By reason; handed to the sink of the dead letters, which has so many of them for sure.
   std::map<std::string, std::uint64_t> records_dead_lettered;

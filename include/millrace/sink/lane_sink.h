@@ -185,6 +185,7 @@ class LaneSink {
   std::uint64_t uses_ = 0;
   std::shared_ptr<RecallRequest> asked_;  ///< until it is answered nothing is taken
   bool heard_ = false;
+  Offset recall_reaches_;               ///< how far that says something
   std::optional<Recall> recall_;        ///< until it says nothing of the records that come
   std::unique_ptr<OpenFile> left_out_;  ///< what records are encoded into that are durable already
   std::uint64_t recalled_records_ = 0;

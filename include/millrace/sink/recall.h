@@ -38,17 +38,18 @@ struct Recall {
   [[nodiscard]] bool has(std::int64_t bucket, std::string_view route, Offset offset) const noexcept;
   /// The file that a record at `first` begins again; null when it is none of these.
   [[nodiscard]] const Unsettled* to_be_made(const FileSeries& series, Offset first) const noexcept;
-  /// Nothing is known of records behind this one.
+  /// Nothing is known of records behind this one. A look at everything: asked once.
   [[nodiscard]] Offset reaches() const noexcept;
 };
 
 /// A lane's question. Made by the lane, answered once by the I/O thread that writes its partition; shared by both.
 class RecallRequest {
  public:
-  RecallRequest(PartitionId of, std::shared_ptr<const Origin> batch_origin, Waker lane)
-      : partition(of), origin(std::move(batch_origin)), lane_(std::move(lane)) {}
+  RecallRequest(PartitionId of, Offset first, std::shared_ptr<const Origin> batch_origin, Waker lane)
+      : partition(of), from(first), origin(std::move(batch_origin)), lane_(std::move(lane)) {}
 
   const PartitionId partition;
+  const Offset from;  ///< of the first record that comes: the source has committed what lies before it
   const std::shared_ptr<const Origin> origin;  ///< of the lane's first batch; null when that has none
 
   /// I/O thread, once.

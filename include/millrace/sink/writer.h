@@ -16,10 +16,13 @@ class Writer {
   /// Success means durable: no crash of this process or machine takes the batch back. A retryable error is tried again
   /// with the same batch and token; any other class ends the tries. One call is one try.
   [[nodiscard]] virtual Result<Receipt> write(SealedBatch& batch) = 0;
-  /// What the destination holds of `partition` already, which this writer will be given the batches of. `origin`: of
-  /// its first batch; may be null. Asked where SinkTraits::recalls says so, before the first batch, and again when the
-  /// partition has been elsewhere meanwhile; tried again as a write is.
-  [[nodiscard]] virtual Result<Recall> recall(PartitionId /*partition*/, const Origin* /*origin*/) { return Recall(); }
+  /// What the destination holds of `partition` already, which this writer will be given the batches of. `from`: the
+  /// first record that comes; what lies before it is committed. `origin`: of its batch; may be null. Asked where
+  /// SinkTraits::recalls says so, before the first batch, and again when the partition has been elsewhere meanwhile;
+  /// tried again as a write is.
+  [[nodiscard]] virtual Result<Recall> recall(PartitionId /*partition*/, Offset /*from*/, const Origin* /*origin*/) {
+    return Recall();
+  }
   /// `batch`, whose tries all failed and ended with `error`, is given up on the operator's word (on_failure: drop).
   /// Leaves a note of it where the batch would be, if it can; tried again like a write. Called on no other occasion.
   [[nodiscard]] virtual Result<void> lost(SealedBatch& /*batch*/, const Error& /*error*/) { return {}; }

@@ -9,7 +9,7 @@ class CaptureWriter final : public Writer {
  public:
   explicit CaptureWriter(std::shared_ptr<Capture> capture) : capture_(std::move(capture)) {}
   Result<Receipt> write(SealedBatch& batch) override { return capture_->write(batch, cancelled_); }
-  Result<Recall> recall(PartitionId partition, const Origin* /*origin*/) override {
+  Result<Recall> recall(PartitionId partition, Offset /*from*/, const Origin* /*origin*/) override {
     return capture_->recall_of(partition);
   }
   Result<void> close(SteadyTime /*deadline*/) override { return capture_->close_writer(); }
