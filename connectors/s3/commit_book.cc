@@ -244,8 +244,7 @@ Result<void> CommitBook::intend(PartitionId partition, const CommittedFile& file
         fmt::format(
             "an earlier run was about to write {}, which may still come to be; this run would write {} with the "
             "same records, or some of them. Run once with the settings of then; or, if no other run is alive, remove "
-            "{} "
-            "and the files below this prefix, and run again with --reset",
+            "{} and the files below this prefix, and run again with --reset",
             printable_key(known->key), printable_key(file.key), name_of(kept))));
   }
   kept.begun = file;
