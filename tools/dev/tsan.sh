@@ -20,7 +20,7 @@ dev_tsan() {
   compile tsan "${targets[@]}"
   # Entries of programs that were not built here are named NAME_NOT_BUILT; they are not this command's.
   TSAN_OPTIONS="halt_on_error=1 second_deadlock_stack=1 ${TSAN_OPTIONS:-}" \
-    run_ctest tsan -E '_NOT_BUILT|^tools[.]' -LE 'integration|crash|soak|fuzz_corpus|docs|example'
+    run_ctest tsan -E '_NOT_BUILT|^tools[.]|^iggy_fake_server[.]' -LE 'integration|crash|soak|fuzz_corpus|docs|example'
   tools/dev/count_tests.py build/tsan/tests.xml
 }
 
