@@ -6,18 +6,10 @@ Method: independent clients, several members each, in one process.
 import unittest
 
 from fake import Fake
-from iggy_wire import NEXT, OFFSET, RESYNC, IggyError, Message, group, partition
+from iggy_wire import NEXT, OFFSET, RESYNC, Message, group, partition, refusal
 
 WHERE = ("s", "t", "g")
 TOPIC = {"stream": "s", "topic": "t"}
-
-
-def code_of(call, *arguments):
-    try:
-        call(*arguments)
-    except IggyError as error:
-        return error.code
-    return None
 
 
 class Groups(unittest.TestCase):
@@ -38,7 +30,7 @@ class Groups(unittest.TestCase):
         return client.poll(group("g"), "s", "t", number, OFFSET, 0, count)
 
     def store(self, client, number, offset):
-        return code_of(client.store_offset, group("g"), "s", "t", number, offset)
+        return refusal(client.store_offset, group("g"), "s", "t", number, offset)
 
     def owned(self):
         """The partitions of each member, in the order in which they joined."""
@@ -93,7 +85,7 @@ class VsrGroups(Groups):
         self.assertEqual(second.sync(*WHERE), (3, [0, 1, 2]))
         self.assertEqual(self.poll(first, 0).partition, RESYNC)
         self.assertEqual(self.store(first, 0, 1), 20)
-        self.assertEqual(code_of(first.leave, *WHERE), 5006)
+        self.assertEqual(refusal(first.leave, *WHERE), 5006)
 
     def test_a_closed_connection_and_a_logout_leave(self):
         first, second, third = self.member(), self.member(), self.member()
@@ -109,7 +101,7 @@ class VsrGroups(Groups):
         without = client.poll(group("g"), "s", "t", None, OFFSET)
         self.assertEqual((without.partition, without.end, without.messages), (0, 0, []))
         self.assertIsNone(client.sync("s", "t", "h"))
-        self.assertEqual(code_of(client.join, "s", "t", "h"), 5000)
+        self.assertEqual(refusal(client.join, "s", "t", "h"), 5000)
         self.assertIsNone(client.get_offset(group("h"), "s", "t", 0))
 
     def test_more_partitions_deal_anew(self):
@@ -136,8 +128,8 @@ class VsrGroups(Groups):
         frame = member.recv(256)
         self.assertEqual((frame[60], frame[255], int.from_bytes(frame[128:144], "little")), (13, 13, member.client))
         member.ping()
-        self.assertEqual(code_of(member.sync, *WHERE), 40)
-        self.assertEqual(code_of(member.join, *WHERE), 40)
+        self.assertEqual(refusal(member.sync, *WHERE), 40)
+        self.assertEqual(refusal(member.join, *WHERE), 40)
         other.ping()
         self.assertIsNone(other.sync(*WHERE))
         member.login("iggy", "iggy")
@@ -150,7 +142,7 @@ class ClassicGroups(Groups):
 
     def test_only_members_poll_and_only_owners_store(self):
         other, member = self.fake.client(), self.member()
-        self.assertEqual(code_of(self.poll, other, 0), 5006)
+        self.assertEqual(refusal(self.poll, other, 0), 5006)
         self.assertEqual(self.store(other, 0, 1), 5006)
         self.assertIsNone(self.store(member, 0, 1))
         second = self.member()
@@ -158,8 +150,8 @@ class ClassicGroups(Groups):
         empty = self.poll(second, 0)
         self.assertEqual((empty.partition, empty.end, empty.messages), (0, 0, []))
         for call in (other.join, other.leave, other.delete_group):
-            self.assertEqual(code_of(call, "s", "t", "h"), 5000)
-        self.assertEqual(code_of(other.poll, group("h"), "s", "t", 0, OFFSET), 5000)
+            self.assertEqual(refusal(call, "s", "t", "h"), 5000)
+        self.assertEqual(refusal(other.poll, group("h"), "s", "t", 0, OFFSET), 5000)
         self.assertIsNone(other.get_offset(group("h"), "s", "t", 0))
 
     def test_the_server_rotates_where_no_partition_is_named(self):
@@ -194,7 +186,7 @@ class ClassicGroups(Groups):
         self.fake.do("heartbeat", 5)
         self.fake.do("advance_ms", 6_500)
         self.assertTrue(self.fake.until(lambda: not self.owned()))
-        self.assertEqual(code_of(self.poll, member, 0), 5006)
+        self.assertEqual(refusal(self.poll, member, 0), 5006)
         member.send("s", "t", partition(0), [Message(b"still logged in")])
 
 

@@ -32,8 +32,23 @@ run_ctest() {
     --output-junit "$PWD/build/$preset/tests.xml" "$@" </dev/null
 }
 
+# tests_labelled LABEL [CTEST ARGUMENTS...]: the names of those tests that were selected and have this label, one a line.
+tests_labelled() {
+  ctest --test-dir build/dev -N "${select[@]}" -L "$@" | sed -n 's/^ *Test *#[0-9]*: //p'
+}
+
+# leave_out LABEL WHY [optional]: tests of this label are not run, and named at the end. In CI only optional ones may be.
+leave_out() {
+  local names name
+  names=$(tests_labelled "$1")
+  [ -n "$names" ] || return 0
+  [ "${CI:-}" != true ] || [ "${3:-}" = optional ] || die "$2, and in CI no suite may be left out"
+  left_out+=("$1")
+  while read -r name; do not_run+=("$name ($2)"); done <<<"$names"
+}
+
 dev_test() {
-  local select=() not_run='' failed=0
+  local select=() left_out=() not_run=() failed=0
   case ${1:-} in
   '') ;;
   -L) [ $# -eq 2 ] || die "usage: ./dev test -L LABEL" && select=(-L "$2") ;;
@@ -45,19 +60,23 @@ dev_test() {
   configure dev
   compile dev
 
-  local needs_server
-  needs_server=$(ctest --test-dir build/dev -N "${select[@]}" -L integration | sed -n 's/^ *Test *#[0-9]*: //p')
-  if [ -n "$needs_server" ] && ! start_servers; then
-    [ "${CI:-}" != true ] || die "SeaweedFS is not to be had, and in CI no suite may be left out"
-    not_run=$needs_server
-    select+=(-LE integration)
+  if [ -n "$(tests_labelled integration -LE iggy_clients)" ] && ! start_servers; then
+    leave_out integration "SeaweedFS is not to be had here"
   fi
-  run_ctest dev "${select[@]}" || failed=1
+  if [ -n "$(tests_labelled iggy_clients)" ]; then
+    MILLRACE_TEST_IGGY_CLIENTS=$(tools/setup/iggy_clients.sh) || leave_out iggy_clients "the clients of Iggy are not to be had here"
+    export MILLRACE_TEST_IGGY_CLIENTS
+  fi
+  # No registry carries an Iggy server, so these alone may lack theirs in CI too.
+  [ -n "${MILLRACE_TEST_IGGY_CLASSIC:-}" ] || leave_out iggy_classic_server "MILLRACE_TEST_IGGY_CLASSIC names no server" optional
+  [ -n "${MILLRACE_TEST_IGGY_VSR:-}" ] || leave_out iggy_vsr_server "MILLRACE_TEST_IGGY_VSR names no server" optional
+  if [ ${#left_out[@]} -gt 0 ]; then
+    run_ctest dev "${select[@]}" -LE "$(IFS='|' && printf '%s' "${left_out[*]}")" || failed=1
+  else
+    run_ctest dev "${select[@]}" || failed=1
+  fi
   stop_servers
-  if [ -n "$not_run" ]; then
-    say "not run, because SeaweedFS is not to be had here (see above):"
-    printf '%s\n' "$not_run" | sed 's/^/   not run: /' >&2
-  fi
+  [ ${#not_run[@]} -eq 0 ] || printf '   not run: %s\n' "${not_run[@]}" >&2
   tools/dev/count_tests.py build/dev/tests.xml
   return $failed
 }

@@ -60,6 +60,15 @@ class IggyError(Exception):
         self.code = code
 
 
+def refusal(call, *arguments):
+    """The code with which this is refused, or None."""
+    try:
+        call(*arguments)
+    except IggyError as error:
+        return error.code
+    return None
+
+
 class Evicted(IggyError):
     def __init__(self, reason, server=0, oldest=0):
         code = {2: 3, 3: 3, 4: 3, 5: 3, 6: 3, 9: 42, 10: 53, 13: 30, 14: 14003, 15: 4}.get(reason, 40)
