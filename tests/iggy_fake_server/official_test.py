@@ -12,8 +12,8 @@ import client_suite
 from fake import Fake
 
 
-class OfficialClient(unittest.TestCase):
-    framing = ""
+class ClassicClient(unittest.TestCase):
+    framing = "classic"
 
     def setUp(self):
         self.fake = self.enterContext(Fake(self.framing, "--heartbeat", "30"))
@@ -34,6 +34,16 @@ class OfficialClient(unittest.TestCase):
         client_suite.independent(self, self.framing, ("127.0.0.1", self.fake.port), "orders")
 
 
+class VsrClient(ClassicClient):
+    framing = "vsr"
+
+    def test_it_settles_an_open_outcome_with_the_same_request(self):
+        self.fake.do("fault", {"on": "join", "do": "status", "code": 57, "apply": True})
+        client_suite.official(self, self.framing, ("127.0.0.1", self.fake.port), "orders", "create")
+        joins = self.fake.do("log", {"where": {"command": "join"}})
+        self.assertEqual([entry["answer"] for entry in joins], [57, "ok"])
+        self.assertEqual(joins[0]["request"], joins[1]["request"])
+
+
 if __name__ == "__main__":
-    OfficialClient.framing = sys.argv.pop(1)
-    unittest.main()
+    unittest.main(defaultTest={"classic": "ClassicClient", "vsr": "VsrClient"}[sys.argv.pop(1)])

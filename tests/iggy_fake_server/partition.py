@@ -21,7 +21,8 @@ class Partition:
     def __init__(self, number, created, place):
         self.number, self.created, self.place = number, created, place
         self.batches, self.bases = [], []
-        self.next, self.segments, self.operations = 0, 0, 0
+        self.next, self.count, self.size = 0, 0, 0
+        self.segments, self.operations = 0, 0
         self.flushed = 0  # how many of the batches are on the disk
         self.waiting = [0, 0]  # messages and bytes that are not
         self.epoch, self.trimmed = 0, 0  # how often it was purged; below which offset messages were forgotten
@@ -34,14 +35,6 @@ class Partition:
         return self.bases[0] if self.bases else self.next
 
     @property
-    def count(self):
-        return sum(batch.count for batch in self.batches)
-
-    @property
-    def size(self):
-        return sum(len(batch.data) for batch in self.batches)
-
-    @property
     def current(self):
         """The offset of the last message; 0 also where there is none."""
         return max(self.next - 1, 0)
@@ -50,6 +43,8 @@ class Partition:
         self.batches.append(batch)
         self.bases.append(batch.base)
         self.next = batch.end
+        self.count += batch.count
+        self.size += len(batch.data)
         self.waiting[0] += batch.count
         self.waiting[1] += len(batch.data)
 
@@ -96,13 +91,16 @@ class Partition:
         """Forgets whole batches below `before`, as retention does."""
         while self.batches and self.batches[0].end <= before:
             self.trimmed = self.batches[0].end
+            self.count -= self.batches[0].count
+            self.size -= len(self.batches[0].data)
             del self.batches[0], self.bases[0]
             self.flushed = max(self.flushed - 1, 0)
 
     def purge(self):
         """Everything is gone and offsets begin at 0 again."""
         self.batches, self.bases, self.stored, self.polled = [], [], {}, {}
-        self.next, self.flushed, self.waiting, self.trimmed = 0, 0, [0, 0], 0
+        self.next, self.count, self.size = 0, 0, 0
+        self.flushed, self.waiting, self.trimmed = 0, [0, 0], 0
         self.epoch += 1
 
     def in_flight(self, group):

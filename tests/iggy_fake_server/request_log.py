@@ -27,7 +27,7 @@ class RequestLog:
     def __init__(self):
         self.entries = collections.deque(maxlen=KEPT)
         self.number = 0
-        self.changed = asyncio.Event()
+        self.waiting = []  # (where, since, count, entries found, event) of each who waits
 
     def add(self, connection, request):
         self.number += 1
@@ -43,7 +43,11 @@ class RequestLog:
 
     def answered(self, entry, answer):
         entry["answer"] = answer
-        self.changed.set()
+        for where, since, count, found, enough in self.waiting:
+            if entry["n"] > since and matches(entry, where):
+                found.append(entry)
+                if len(found) >= count:
+                    enough.set()
 
     def select(self, where, since=0):
         """The answered entries after number `since` that have these values."""
@@ -51,14 +55,14 @@ class RequestLog:
 
     async def wait(self, where, since, count, seconds):
         """Returns the entries once there are `count`, or those there are when the time is up."""
-        deadline = asyncio.get_running_loop().time() + seconds
-        while True:
-            found = self.select(where, since)
-            left = deadline - asyncio.get_running_loop().time()
-            if len(found) >= count or left <= 0:
-                return found
-            self.changed.clear()
+        found, enough = self.select(where, since), asyncio.Event()
+        if len(found) < count:
+            waiter = (where, since, count, found, enough)
+            self.waiting.append(waiter)
             try:
-                await asyncio.wait_for(self.changed.wait(), left)
+                await asyncio.wait_for(enough.wait(), seconds)
             except asyncio.TimeoutError:
                 pass
+            finally:
+                self.waiting.remove(waiter)
+        return found
