@@ -76,6 +76,7 @@ struct Words {
   std::string log_format;
   std::string log_level;
   std::string plan_format = "text";
+  std::string explain_format = "text";
   std::string status_format = "text";
   std::string verify_format = "text";
   std::string describe_format = "text";
@@ -200,7 +201,7 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments) {
   explain_app->add_option("--records", explain.records, "Tell the keys of these records, one a line; '-' reads stdin")
       ->type_name("FILE")
       ->group("Input");
-  explain_app->add_flag("--json", explain.json, "Print one JSON document")->group("Output");
+  choice(*explain_app, "--format", words.explain_format, {"text", "json"}, "How it is printed")->group("Output");
   add_command("validate")
       ->add_option("FILE", validate.files, "Pipeline files")
       ->type_name("")
@@ -271,6 +272,7 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments) {
   }
   if (command == "explain") {
     if (std::string problem = input_problem(explain.input); !problem.empty()) return usage(command, problem);
+    explain.json = words.explain_format == "json";
     return explain;
   }
   if (command == "status") {

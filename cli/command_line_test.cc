@@ -38,12 +38,17 @@ TEST(CommandLine, PlanTakesWhatStatusTakesAndSniffs) {
 }
 
 TEST(CommandLine, ExplainTakesASample) {
-  const CommandLine line = parse_command_line({"explain", "p.yaml", "--records", "-", "--json", "--set", "a=1"});
+  const CommandLine line =
+      parse_command_line({"explain", "p.yaml", "--records", "-", "--format", "json", "--set", "a=1"});
   const auto* explain = std::get_if<ExplainArguments>(&line);
   ASSERT_NE(explain, nullptr);
   EXPECT_EQ(explain->input.file, "p.yaml");
   EXPECT_EQ(explain->records, "-");
   EXPECT_TRUE(explain->json);
+  const CommandLine plain = parse_command_line({"explain", "p.yaml"});
+  ASSERT_NE(std::get_if<ExplainArguments>(&plain), nullptr);
+  EXPECT_FALSE(std::get<ExplainArguments>(plain).json);
+  EXPECT_NE(usage_error({"explain", "p.yaml", "--json"}).find("unknown option '--json'"), std::string::npos);
   EXPECT_NE(usage_error({"explain"}).find("name a pipeline FILE"), std::string::npos);
 }
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <string_view>
@@ -14,7 +15,13 @@ namespace {
 constexpr std::array<std::string_view, 5> kWrapperKeys{"wrap", "include_metadata", "include_headers", "mark_encoding",
                                                        "timestamp_precision"};
 
-bool drops(const ConfigSection& sink) { return sink.child("on_upload_failure").text() == "drop"; }
+/// As OptionReader reads a choice: without regard to case.
+bool drops(const ConfigSection& sink) {
+  const auto equal = [](char given, char lower) {
+    return given == lower || (given >= 'A' && given <= 'Z' && given - 'A' + 'a' == lower);
+  };
+  return std::ranges::equal(sink.child("on_upload_failure").text(), std::string_view("drop"), equal);
+}
 
 /// The section of decode in which a record can be skipped; empty where payloads pass unread.
 std::string_view reader_of(const DecodeOptions& decode) {
@@ -34,7 +41,7 @@ std::string_view reader_of(const DecodeOptions& decode) {
 
 std::string way_to_use_it(const DecodeOptions& decode) {
   const std::string_view reader = reader_of(decode);
-  if (reader.empty()) return "payloads pass unread, so none of them is ever bad; read them with decode";
+  if (reader.empty()) return "payloads pass unread, so a bad record cannot be skipped; read them with decode";
   return fmt::format("a bad record ends the run; set decode.{}.on_error: skip", reader);
 }
 

@@ -2,15 +2,19 @@
 // `millrace explain`: how the objects that a run writes are called, when each ends, and which could share a key.
 #include <fmt/format.h>
 
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 #include <iostream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/commands.h"
 #include "cli/connector_pairs.h"
 #include "cli/from_to.h"
 #include "cli/scratch_manifest.h"
+#include "millrace/connectors/s3.h"
 
 namespace millrace::cli {
 namespace {
@@ -27,9 +31,43 @@ Result<std::vector<std::string>> lines_of(std::istream& in, const std::string& n
 
 Result<std::vector<std::string>> sample(const std::string& file) {
   if (file == "-") return lines_of(std::cin, "standard input");
+  errno = 0;
   std::ifstream in(file, std::ios::binary);
-  if (!in) return fail(Error::fatal(ErrorCode::not_found, fmt::format("--records: {} cannot be opened", file)));
+  if (!in) {
+    return fail(Error::fatal(ErrorCode::not_found,
+                             fmt::format("--records: {} cannot be opened: {}", file, std::strerror(errno))));
+  }
   return lines_of(in, file);
+}
+
+/// Why a line of a sample has not the fields that the run's record has; empty when it has.
+std::string_view unlike_a_record(const DecodeOptions& decode) {
+  switch (decode.kind) {
+    case DecodeOptions::Kind::csv:
+      return "looks for {field.NAME} in the objects that decode.csv makes of rows and their header";
+    case DecodeOptions::Kind::text:
+      return "finds no {field.NAME} in what decode.text reads";
+    case DecodeOptions::Kind::json:
+      if (decode.framing != decode::JsonFraming::array) break;
+      return "looks for {field.NAME} in each document of an array (decode.json.framing)";
+    case DecodeOptions::Kind::none:
+    case DecodeOptions::Kind::raw:
+      break;
+  }
+  return {};
+}
+
+/// A sample is looked into line by line, whatever `decode` would make of it.
+Result<void> check_sample(const PipelineConfig& config) {
+  const std::string_view why = unlike_a_record(config.decode);
+  if (why.empty() || config.sink->name != "s3") return {};
+  MILLRACE_ASSIGN(const S3SinkOptions sink, S3Sink::schema().parse(config.sink_section));
+  // A template holds no braces but those of its variables.
+  if (sink.path_template.find("{field.") == std::string::npos) return {};
+  return fail(Error::fatal(ErrorCode::usage,
+                           fmt::format("--records: the run {}, and a line of a sample is none of them, so its keys "
+                                       "cannot be told; leave --records out",
+                                       why)));
 }
 
 }  // namespace
@@ -50,7 +88,6 @@ int explain(const ExplainArguments& arguments, const Registry& registry) {
   context.threads = config->pipeline.threads;
   ExplainRequest request;
   request.json = arguments.json;
-  request.splits_payloads = config->decode.framing != decode::JsonFraming::single;
   Origin names;
   if (config->source->names) {
     auto known = config->source->names(config->source_section, context);
@@ -60,6 +97,7 @@ int explain(const ExplainArguments& arguments, const Registry& registry) {
   }
   std::vector<std::string> records;
   if (!arguments.records.empty()) {
+    if (const auto fits = check_sample(*config); !fits) return report(fits.error());
     auto given = sample(arguments.records);
     if (!given) return report(given.error());
     records = *std::move(given);

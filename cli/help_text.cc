@@ -33,7 +33,7 @@ const HelpText& help_of(std::string_view command) {
        {"Tells how the objects of a run are called, and when each ends; opens nothing.",
         {"millrace explain FILE [OPTIONS]", "millrace explain --from URL --to URL [--set PATH=VALUE]... [OPTIONS]"},
         {"millrace explain pipeline.yaml", "millrace explain pipeline.yaml --records sample.ndjson",
-         "millrace explain pipeline.yaml --json --set 'sink.s3.path_template={topic}/{field.type}'"},
+         "millrace explain pipeline.yaml --format json --set 'sink.s3.path_template={topic}/{field.type}'"},
         "\nSample keys for the path_template of the file: of a partition's first two files, of another partition, of\n"
         "another topic. With --records, the file that each record of a sample would go to, and where null_fallback\n"
         "would stand for a value. Exit code 1 when one of them has no key.\n"}},

@@ -150,7 +150,7 @@ const Schema<MetricsOptions>& metrics_schema() {
                {.example = "127.0.0.1:9464"});
     s.optional("namespace", &MetricsOptions::name_space, "What the name of each metric begins with.");
     s.optional("per_partition_detail", &MetricsOptions::per_partition_detail,
-               "Series for each partition; this version has none, so only false is accepted.");
+               "Series for each partition of a stream: lag, and the offsets at the end, fetched, durable, committed.");
     s.check([](const MetricsOptions& options, const ConfigSection& at, ConfigProblems& problems) {
       if (options.listen != "none") {
         if (const auto address = admin::parse_listen_address(options.listen); !address) {
@@ -160,10 +160,6 @@ const Schema<MetricsOptions>& metrics_schema() {
       const auto word = [](char c) {
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
       };
-      if (options.per_partition_detail) {
-        problems.add(at.child("per_partition_detail").where(),
-                     "metrics.per_partition_detail: this version of millrace does not have it yet; remove the key");
-      }
       const std::string& name = options.name_space;
       if (name.empty() || !std::ranges::all_of(name, word) || (name.front() >= '0' && name.front() <= '9')) {
         problems.add(at.child("namespace").where(),
@@ -402,7 +398,8 @@ ComponentDescription describe_pipeline_file(const Registry& registry) {
   file.options.push_back(connectors_of(
       "dead_letter",
       "Where records that are skipped (on_error: skip) are kept, with where they came from and why they were skipped, "
-      "before the position moves past them. Not below the sink's prefix, nor the source's.",
+      "before the position moves past them; and files that the sink gives up (on_upload_failure: drop). Its place is "
+      "neither equal to, nor above, nor below the sink's prefix or the source's.",
       registry.sinks()));
   file.options.back().required = false;
   file.options.push_back(section_of(metrics_schema().description()));

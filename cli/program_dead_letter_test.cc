@@ -161,6 +161,23 @@ TEST_F(DeadLetterRun, DroppingWithoutAPlaceForItIsWarnedOf) {
   EXPECT_THAT(without.err, HasSubstr("nothing keeps it; a dead_letter would"));
 }
 
+TEST_F(DeadLetterRun, APlaceThatNothingReachesIsRefused) {
+  const auto validated = [&](const std::string& on_upload_failure) {
+    return millrace(
+        {"validate", folder.write("unread.yaml", fmt::format("source: {{s3: {{url: {}, checkpoint: {{url: {}}}}}}}\n"
+                                                             "sink: {{s3: {{url: {}, path_template: \"{{topic}}\", "
+                                                             "on_upload_failure: {}}}}}\ndead_letter: {}\n",
+                                                             folder.url("in/"), folder.url("ck/m.json"),
+                                                             folder.url("out/"), on_upload_failure, to_folder()))});
+  };
+  EXPECT_EQ(validated("drop").code, 0);
+  EXPECT_EQ(validated("Drop").code, 0) << "files that are given up reach it, however the word is written";
+  const Ended ended = validated("stall");
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_THAT(ended.err + ended.out,
+              HasSubstr("payloads pass unread, so a bad record cannot be skipped; read them with decode"));
+}
+
 TEST_F(DeadLetterRun, APlaceThatIsNotApartIsRefused) {
   const auto refused = [&](const std::string& dead_letter) {
     const Ended ended = millrace({"validate", pipeline(dead_letter)});
@@ -176,7 +193,10 @@ TEST_F(DeadLetterRun, APlaceThatIsNotApartIsRefused) {
   EXPECT_THAT(refused(fmt::format("{{s3: {{url: {}, path_template: \"{{topic}}/{{field.a}}\"}}}}", folder.url("bad/"))),
               HasSubstr("a dead letter, whose record may be anything, goes by none of them"));
   EXPECT_THAT(refused(to_folder(", wrap: true")), HasSubstr("dead_letter.s3.wrap: has no effect on dead letters"));
-  EXPECT_THAT(refused(to_folder(", on_upload_failure: drop")), HasSubstr("dead_letter"));
+  // Choices are read without regard to case.
+  for (const char* drop : {"drop", "Drop"}) {
+    EXPECT_THAT(refused(to_folder(std::string(", on_upload_failure: ") + drop)), HasSubstr("would be kept nowhere"));
+  }
   const std::string both =
       folder.write("both.yaml", fmt::format("source: {{s3: {{url: {}, checkpoint: {{url: {}}}}}}}\n"
                                             "decode: {{json: {{on_error: skip}}}}\nsink: {{stdout: {{}}}}\n"

@@ -122,12 +122,14 @@ TEST_F(SinkProgram, K12_NothingIsEverOverwritten) {
 TEST_F(SinkProgram, ExplainTellsTheKeysOfARun) {
   folder.write("in/a.ndjson", "{\"type\":\"x\"}\n{\"type\":\"y\"}\n{}\n");
   const std::string file = pipeline("wrap: false\npath_template: \"{topic}/{field.type}\"\n");
-  const Ended told = millrace({"explain", file, "--records", (folder.path() / "in/a.ndjson").string(), "--json"});
+  const Ended told =
+      millrace({"explain", file, "--records", (folder.path() / "in/a.ndjson").string(), "--format", "json"});
   ASSERT_EQ(told.code, 0) << told.err;
   const auto json = nlohmann::json::parse(told.out, nullptr, false);
   ASSERT_FALSE(json.is_discarded()) << told.out;
   std::vector<std::string> explained;
   for (const auto& group : json["records"]) explained.push_back(std::string(group["key"]));
+  ASSERT_EQ(explained.size(), 3U) << told.out;
   EXPECT_FALSE(std::filesystem::exists(folder.path() / "out")) << "it opens nothing";
   ASSERT_EQ(millrace({"run", file}).code, 0);
   // All but the offsets, which explain makes up.
@@ -144,13 +146,43 @@ TEST_F(SinkProgram, ExplainTellsTheKeysOfARun) {
   const Ended text = millrace({"explain", file});
   EXPECT_EQ(text.code, 0);
   EXPECT_THAT(text.out, HasSubstr("can two files have one key?"));
-  EXPECT_EQ(millrace({"explain", file, "--records", "/nowhere"}).code, 1);
+  const Ended nowhere = millrace({"explain", file, "--records", "/nowhere"});
+  EXPECT_EQ(nowhere.code, 1);
+  EXPECT_THAT(nowhere.err, HasSubstr("/nowhere cannot be opened: No such file or directory"));
   const std::string strict = pipeline("path_template: \"{topic}/{field.type}\"\non_missing_field: fail\n");
   EXPECT_EQ(millrace({"explain", strict, "--records", (folder.path() / "in/a.ndjson").string()}).code, 1);
   const std::string elsewhere = folder.write("blackhole.yaml", "source: {s3: {url: " + folder.url("in/") +
                                                                    ", checkpoint: {url: " + folder.url("ck/m.json") +
                                                                    "}}}\nsink: {blackhole: {}}\n");
   EXPECT_EQ(millrace({"explain", elsewhere}).code, 1);
+}
+
+// A line of a file is looked into as it is; where a run looks into something else, explain does not guess.
+TEST_F(SinkProgram, ExplainRefusesASampleThatIsNotWhatARunLooksInto) {
+  folder.write("in/a.ndjson", "{\"type\":\"x\"}\n");
+  const auto explained = [&](const std::string& pattern, const std::string& decode) {
+    return millrace({"explain", pipeline("path_template: \"" + pattern + "\"\n", "decode: " + decode + "\n"),
+                     "--records", (folder.path() / "in/a.ndjson").string()});
+  };
+  for (const auto& [decode, why] :
+       std::map<std::string, std::string>{{"{text: {}}", "decode.text"}, {"{json: {framing: array}}", "of an array"}}) {
+    const Ended ended = explained("{topic}/{field.type}", decode);
+    EXPECT_EQ(ended.code, 2) << decode;
+    EXPECT_THAT(ended.err, HasSubstr("--records: ")) << decode;
+    EXPECT_THAT(ended.err, HasSubstr(why)) << decode;
+    EXPECT_EQ(explained("{topic}/{key}", decode).code, 0) << "no field is looked for";
+  }
+  for (const char* decode : {"{raw: {}}", "{json: {}}", "{json: {framing: lines}}"}) {
+    EXPECT_EQ(explained("{topic}/{field.type}", decode).code, 0) << decode;
+  }
+  const std::string rows =
+      folder.write("rows.yaml", fmt::format("source: {{s3: {{url: {}, format: csv, checkpoint: {{url: {}}}}}}}\n"
+                                            "sink: {{s3: {{url: {}, path_template: \"{{topic}}/{{field.type}}\"}}}}\n",
+                                            folder.url("in/"), folder.url("ck/rows.json"), folder.url("out/")));
+  const Ended ended = millrace({"explain", rows, "--records", (folder.path() / "in/a.ndjson").string()});
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_THAT(ended.err, HasSubstr("decode.csv"));
+  EXPECT_EQ(millrace({"explain", rows}).code, 0);
 }
 
 }  // namespace

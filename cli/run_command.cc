@@ -83,6 +83,7 @@ RunReport run_pipeline(const RunArguments& arguments, const PipelineConfig& conf
   BuildContext build;
   build.pipeline = config.pipeline.name;
   build.threads = config.pipeline.threads;
+  build.per_partition_detail = config.metrics.per_partition_detail;
   build.log = logger;
   build.reset = arguments.reset;
   build.expect_resume = arguments.expect_resume;

@@ -8,8 +8,8 @@
 #include <numeric>
 
 #include "cli/terminal.h"
-#include "millrace/ack/ledger.h"
 #include "millrace/base/figures.h"
+#include "millrace/sink/sink.h"
 
 namespace millrace::cli {
 namespace {

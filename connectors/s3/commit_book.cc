@@ -4,7 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <tuple>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "connectors/s3/content_match.h"
@@ -12,8 +13,6 @@
 
 namespace millrace::s3_sink {
 namespace {
-
-Error conflict(ErrorCode code, std::string text) { return Error::fatal(code, std::move(text)); }
 
 /// Nothing is there, or it is not said what.
 bool hides_nothing(const Error& error) {
@@ -24,14 +23,41 @@ auto of_series(const FileSeries& series) {
   return [&series](const CommittedFile& file) { return file.series == series; };
 }
 
+/// `known` was about to be written by an earlier run, and this one would write `file` in its place. `note`: the object
+/// that says so.
+Error cannot_be_made_again(const CommittedFile& known, const CommittedFile& file, std::string_view note) {
+  const std::string key = printable_key(known.key);
+  const std::string or_anew = fmt::format(
+      "if no other run is alive, remove {} and the files below this prefix, and run again with --reset", note);
+  if (known.key == file.key) {
+    return Error::fatal(
+        ErrorCode::drift,
+        fmt::format(
+            "an earlier run was about to write {}, which may still come to be, with other bytes ({}, checksum {}) "
+            "than this one makes of the same records ({}, checksum {}): another version of the program, or of "
+            "its compression library. Run once with the one of then; or, {}",
+            key, known.bytes, known.checksum, file.bytes, file.checksum, or_anew));
+  }
+  return Error::fatal(
+      ErrorCode::drift,
+      fmt::format(
+          "an earlier run was about to write {}, which may still come to be; this run would write {} with the same "
+          "records, or some of them. Run once with the settings of then; or, {}",
+          key, printable_key(file.key), or_anew));
+}
+
+Error is_damaged(std::string_view note, const Error& error) {
+  return Error::fatal(
+      ErrorCode::manifest,
+      fmt::format("{} is damaged: {}. What it said of earlier runs is lost: remove it and the files they "
+                  "wrote, and run again with --reset; or write to another prefix",
+                  note, error.message()));
+}
+
 void put_durable(CommitRecord& record, const CommittedFile& file) {
   std::erase_if(record.unsettled, of_series(file.series));
   std::erase_if(record.durable, of_series(file.series));
   record.durable.push_back(file);
-}
-
-bool same_place(const CommittedFile& one, const CommittedFile& other) {
-  return one.first == other.first && one.last == other.last && one.key == other.key;
 }
 
 }  // namespace
@@ -40,8 +66,9 @@ std::string CommitBook::name_of(const Kept& kept) const { return printable_key(u
 
 Result<Recall> CommitBook::recall(PartitionId partition, Offset from, const Origin* origin) {
   if (origin == nullptr || origin->lineage.empty()) {
-    return fail(conflict(ErrorCode::config,
-                         "delivery: exactly_once needs a source that says what its offsets count; this one does not"));
+    return fail(
+        Error::fatal(ErrorCode::config,
+                     "delivery: exactly_once needs a source that says what its offsets count; this one does not"));
   }
   kept_.erase(partition);
   upload_->commits->forget(partition);
@@ -81,12 +108,7 @@ Result<CommitBook::Kept> CommitBook::load(PartitionId partition, const Origin& o
   }
   if (!found) return fail(std::move(found).error().prefixed(fmt::format("reading {}: ", name_of(kept))));
   auto record = parse_commit_record(found->bytes);
-  if (!record) {
-    return fail(conflict(ErrorCode::manifest,
-                         fmt::format("{} is damaged: {}. What it said of earlier runs is lost: remove it and the files "
-                                     "they wrote, and run again with --reset; or write to another prefix",
-                                     name_of(kept), record.error().message())));
-  }
+  if (!record) return fail(is_damaged(name_of(kept), record.error()));
   kept.record = *std::move(record);
   kept.etag = found->etag;
   return kept;
@@ -96,12 +118,12 @@ Result<CommitBook::Kept> CommitBook::load(PartitionId partition, const Origin& o
 Result<void> CommitBook::check_offsets(const Kept& kept, const Origin& origin) const {
   const CommitRecord& record = kept.record;
   if (record.stream != origin.stream || record.topic != origin.topic) {
-    return fail(conflict(ErrorCode::manifest,
-                         fmt::format("{} is of {}/{}, not of {}/{}", name_of(kept), printable(record.stream),
-                                     printable(record.topic), printable(origin.stream), printable(origin.topic))));
+    return fail(Error::fatal(ErrorCode::manifest,
+                             fmt::format("{} is of {}/{}, not of {}/{}", name_of(kept), printable(record.stream),
+                                         printable(record.topic), printable(origin.stream), printable(origin.topic))));
   }
   if (record.lineage != origin.lineage) {
-    return fail(conflict(
+    return fail(Error::fatal(
         ErrorCode::drift,
         fmt::format(
             "{} was written for other records under the same offsets ({}, now {}): the source begins anew, or its "
@@ -117,7 +139,7 @@ Result<void> CommitBook::check_series(const Kept& kept) const {
   const CommitRecord& record = kept.record;
   const std::string& now = upload_->commits->files_by;
   if (!kept.etag.empty() && record.files_by != now && (!record.durable.empty() || !record.unsettled.empty())) {
-    return fail(conflict(
+    return fail(Error::fatal(
         ErrorCode::config,
         fmt::format(
             "{} notes files that are told apart by {}, and the settings of now tell them apart by {}: run once "
@@ -141,7 +163,7 @@ Result<void> CommitBook::settle_left(Kept& kept) const {
         put_durable(kept.record, file);
         break;
       case Match::different:
-        return fail(conflict(
+        return fail(Error::fatal(
             ErrorCode::already_exists,
             fmt::format("{} notes that {} was about to be written, and another object lies there: {}. Somebody else "
                         "writes to the same place: choose another prefix",
@@ -171,11 +193,11 @@ Result<void> CommitBook::save(Kept& kept) const {
   const std::string text = to_json(next);
   if (text.size() > kCommitRecordLimit) {
     return fail(
-        conflict(ErrorCode::limit,
-                 fmt::format("{} would be {} bytes long, and at most {} are read again: {} files are written and "
-                             "not committed; commit more often (checkpoint.interval), or keep records apart by "
-                             "fewer values",
-                             name_of(kept), text.size(), kCommitRecordLimit, next.durable.size())));
+        Error::fatal(ErrorCode::limit,
+                     fmt::format("{} would be {} bytes long, and at most {} are read again: {} files are written and "
+                                 "not committed; commit more often (checkpoint.interval), or keep records apart by "
+                                 "fewer values",
+                                 name_of(kept), text.size(), kCommitRecordLimit, next.durable.size())));
   }
   auto put = upload_->store->put({.key = kept.key,
                                   .body = text,
@@ -200,52 +222,48 @@ Result<void> CommitBook::adopt_own(Kept& kept) const {
   auto found = upload_->store->get(kept.key, kCommitRecordLimit);
   if (!found) return fail(std::move(found).error().prefixed(fmt::format("reading {}: ", name_of(kept))));
   auto record = parse_commit_record(found->bytes);
-  if (record && record->writer == upload_->commits->writer) {
+  if (!record) return fail(is_damaged(name_of(kept), record.error()));
+  if (record->writer == upload_->commits->writer) {
     if (found->etag == kept.etag) {
       return fail(
-          conflict(ErrorCode::precondition_failed,
-                   fmt::format("the store refuses to replace {} although nobody has changed it: it does not keep "
-                               "the condition of a put, which exactly_once needs",
-                               name_of(kept))));
+          Error::fatal(ErrorCode::precondition_failed,
+                       fmt::format("the store refuses to replace {} although nobody has changed it: it does not keep "
+                                   "the condition of a put, which exactly_once needs",
+                                   name_of(kept))));
     }
     kept.etag = found->etag;
     kept.record.saves = record->saves;
     return {};
   }
   return fail(
-      conflict(ErrorCode::fenced,
-               fmt::format("another run has taken over {}; this one has written nothing since, and stops. Only one "
-                           "run may write a partition at a time",
-                           name_of(kept))));
+      Error::fatal(ErrorCode::fenced,
+                   fmt::format("another run has taken over {}; this one has written nothing since, and stops. Only one "
+                               "run may write a partition at a time",
+                               name_of(kept))));
 }
 
 Result<void> CommitBook::intend(PartitionId partition, const CommittedFile& file) {
   const auto found = kept_.find(partition);
   if (found == kept_.end()) {
-    return fail(
-        conflict(ErrorCode::rule_broken,
-                 fmt::format("partition {} is written before it was asked what is written of it", partition.value())));
+    return fail(Error::fatal(
+        ErrorCode::rule_broken,
+        fmt::format("partition {} is written before it was asked what is written of it", partition.value())));
   }
   Kept& kept = found->second;
   // What lies before a durable file of its series is taken for durable by the next run.
-  if (kept.begun && !same_place(*kept.begun, file)) {
-    return fail(conflict(ErrorCode::rule_broken, fmt::format("{} was not written, so {} behind it is not either",
-                                                             printable_key(kept.begun->key), printable_key(file.key))));
+  if (kept.begun && *kept.begun != file) {
+    return fail(
+        Error::fatal(ErrorCode::rule_broken, fmt::format("{} was not written, so {} behind it is not either",
+                                                         printable_key(kept.begun->key), printable_key(file.key))));
   }
   prune(kept);
   auto& unsettled = kept.record.unsettled;
   if (const auto known = std::ranges::find_if(unsettled, of_series(file.series)); known != unsettled.end()) {
-    if (same_place(*known, file) && known->bytes == file.bytes && known->checksum == file.checksum) {
+    if (*known == file) {
       kept.begun = file;
       return save(kept);  // again, so that a run that was overtaken while it waited does not write
     }
-    return fail(conflict(
-        ErrorCode::drift,
-        fmt::format(
-            "an earlier run was about to write {}, which may still come to be; this run would write {} with the "
-            "same records, or some of them. Run once with the settings of then; or, if no other run is alive, remove "
-            "{} and the files below this prefix, and run again with --reset",
-            printable_key(known->key), printable_key(file.key), name_of(kept))));
+    return fail(cannot_be_made_again(*known, file, name_of(kept)));
   }
   kept.begun = file;
   unsettled.push_back(file);

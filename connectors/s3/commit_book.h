@@ -23,9 +23,9 @@ class CommitBook {
   explicit CommitBook(std::shared_ptr<Upload> upload) : upload_(std::move(upload)) {}
 
   /// Takes the partition over from whoever had it, and settles what can be by looking. `from`: what lies before it is
-  /// committed. `from`: what lies before it is
-  /// committed. Fails (fatal) where what is kept
-  /// is of other offsets or of files told apart otherwise.
+  /// committed; `origin`: null fails (config), as does one without a lineage. Fails retryably where the store does, and
+  /// when another run has saved meanwhile; fatally where the note is damaged (manifest), of other offsets (drift) or of
+  /// files told apart otherwise (config), and where another's object has a noted key (already_exists).
   [[nodiscard]] Result<Recall> recall(PartitionId partition, Offset from, const Origin* origin);
   /// The file is about to be written. Durable on return; again for each try. Fails (fenced) when another run has taken
   /// the partition over.

@@ -296,6 +296,73 @@ TEST_F(CommitBookTest, ADamagedRecordIsNotWrittenOver) {
   EXPECT_THAT(refused.error().message(), HasSubstr("commits-"));
 }
 
+TEST_F(CommitBookTest, AStoreThatRefusesEveryReplacementIsNamed) {
+  ObjectWriter writer(run("a"));
+  ASSERT_TRUE(writer.recall(kPartition, Offset(0), &origin()));
+  faulty_->add({.op = StoreOp::put, .key = "commits-", .error = Error::fatal(ErrorCode::precondition_failed, "412")});
+  SealedBatch sealed = batch("one");
+  const auto refused = writer.write(sealed);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message(), HasSubstr("does not keep the condition"));
+  EXPECT_EQ(objects(), 0U);
+}
+
+TEST_F(CommitBookTest, ARunThatSavesBehindTheLookIsLookedAtAgain) {
+  const auto other = run("other");
+  faulty_->add({.op = StoreOp::put, .key = "commits-", .before = [&] {
+                  auto plain = upload(IfExists::verify, memory_);
+                  plain->commits = other->commits;
+                  ASSERT_TRUE(ObjectWriter(plain).recall(kPartition, Offset(0), &origin()));
+                }});
+  ObjectWriter writer(run("a"));
+  const auto raced = writer.recall(kPartition, Offset(0), &origin());
+  ASSERT_FALSE(raced);
+  EXPECT_TRUE(raced.error().is_retryable());
+  EXPECT_TRUE(writer.recall(kPartition, Offset(0), &origin()));
+}
+
+TEST_F(CommitBookTest, ANoteOfAnotherTopicIsRefused) {
+  CommitRecord strange;
+  strange.stream = "application_logs";
+  strange.topic = "errors";
+  strange.lineage = "topic 7";
+  memory_->set(kRecord, to_json(strange));
+  const auto refused = ObjectWriter(run("a")).recall(kPartition, Offset(0), &origin());
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), ErrorCode::manifest);
+  EXPECT_THAT(refused.error().message(), AllOf(HasSubstr("errors"), HasSubstr("api_requests")));
+}
+
+// Another compression library, say: the same records, the same key, other bytes.
+TEST_F(CommitBookTest, TheSameFileWithOtherBytesIsSaid) {
+  die("a", /*behind_the_put=*/false);
+  ObjectWriter writer(run("b"));
+  ASSERT_TRUE(writer.recall(kPartition, Offset(0), &origin()));
+  SealedBatch other = batch("otherwise packed");
+  const auto refused = writer.write(other);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message(), AllOf(HasSubstr("other bytes"), HasSubstr("compression library")));
+  EXPECT_EQ(objects(), 0U);
+}
+
+// Two saves of one state must not have one ETag, or a lost answer could not be told from a refusal.
+TEST_F(CommitBookTest, NoTwoSavesAreTheSameBytes) {
+  ASSERT_TRUE(ObjectWriter(run("a")).recall(kPartition, Offset(0), &origin()));
+  const std::string first = memory_->contents().at(kRecord);
+  ASSERT_TRUE(ObjectWriter(run("a")).recall(kPartition, Offset(0), &origin()));
+  EXPECT_NE(memory_->contents().at(kRecord), first);
+}
+
+TEST_F(CommitBookTest, ATimeOfArrivalNamesNoFile) {
+  ObjectWriter writer(run("a"));
+  ASSERT_TRUE(writer.recall(kPartition, Offset(0), &origin()));
+  SealedBatch timeless = batch("one", 0, 0, 4, 0, kNoTimestamp);
+  const auto refused = writer.write(timeless);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), ErrorCode::config);
+  EXPECT_THAT(refused.error().message(), AllOf(HasSubstr("offset 0 of partition 0"), HasSubstr("path_template")));
+}
+
 TEST(CommitRecord, IsWhatThePageSays) {
   const auto record = parse_commit_record(R"({
     "schema": 1, "stream": "orders", "topic": "input", "partition": 3, "lineage": "l", "files_by": "the hour",

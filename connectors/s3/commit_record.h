@@ -32,12 +32,12 @@ struct CommitRecord {
   std::string stream;
   std::string topic;
   PartitionId partition;
-  std::string lineage;   ///< Origin::lineage of the offsets
-  std::string files_by;  ///< how series are told apart: other settings make other series
-  std::string writer;    ///< who saved it last; random, new for each run
-  std::uint64_t saves = 0;
-  Offset floor{0};                       ///< every record before it is durable, or was dropped on purpose
-  std::vector<CommittedFile> durable;    ///< the last file of each series, where it reaches the floor
+  std::string lineage;                 ///< Origin::lineage of the offsets
+  std::string files_by;                ///< how series are told apart: other settings make other series
+  std::string writer;                  ///< who saved it last; random, new for each run
+  std::uint64_t saves = 0;             ///< grows, so that no two saves have the same bytes, and with them the same ETag
+  Offset floor{0};                     ///< every record before it is durable, or was dropped on purpose
+  std::vector<CommittedFile> durable;  ///< the last file of each series, where it reaches the floor
   std::vector<CommittedFile> unsettled;  ///< about to be written, one of a series at most
 
   friend bool operator==(const CommitRecord&, const CommitRecord&) = default;

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
 
 #include "millrace/base/figures.h"
 #include "millrace/base/printable.h"
@@ -19,7 +18,6 @@ using Variable = KeyPattern::Variable;
 // 2026-03-16T14:05:09Z: the seed's own example.
 constexpr UnixMicros kExampleTime = 1'773'669'909'000'000;
 constexpr std::string_view kExampleUuid = "3f0c0c1e-5a5b-4f6e-9d0a-7b7f6f1f2a10";
-constexpr std::int64_t kExampleRecords = 1000;
 
 class Explainer {
  public:
@@ -61,10 +59,8 @@ class Explainer {
 
   /// The route of a record whose every value is `value`.
   [[nodiscard]] std::string route_of(std::string_view value) const {
-    std::string one;
-    append_object_name(one, value, keys_.route().names);
-    keep_segment(one, 0, keys_.route().names, keys_.route().hides_dots);
-    return fmt::format("{}", fmt::join(std::vector<std::string>(keys_.route().parts.size(), one), "/"));
+    const std::vector<std::string> values(keys_.route().parts.size(), keys_.encoded(value));
+    return fmt::format("{}", fmt::join(values, "/"));
   }
 
   void tell_variables() {
@@ -231,24 +227,18 @@ class Explainer {
               render(other, {.route = route, .uuid = "another"}), way_out);
     };
     constexpr std::string_view kEncode = "name_encoding: percent";
-    const bool by_object = !keys_.pattern().has(Variable::topic);
     try_names("stream", &Origin::stream, "one", "two", "add {stream}, unless there is one stream only");
-    if (!by_object) {
+    if (keys_.pattern().has(Variable::topic)) {
       try_names("topic", &Origin::topic, "one", "two", "add {topic}");
       try_names("topic", &Origin::topic, "a/b", "a_b", kEncode);
     }
     if (keys_.pattern().has(Variable::stream)) try_names("stream", &Origin::stream, "a/b", "a_b", kEncode);
-    if (keys_.pattern().per_object()) {
-      try_names("object", &Origin::object, "in/one", "in/two", "add {object} or {object.name}");
+    // Objects of one topic have offsets of their own.
+    if (!keys_.pattern().has(Variable::topic) && keys_.pattern().per_object()) {
       try_names("object", &Origin::object, "in/a b", "in/a_b", kEncode);
       try_names("bucket", &Origin::bucket, "one", "two", "add {topic}, unless one source reads one bucket");
     }
-    tell_run_together(route);
-    if (!keys_.route().empty() && request_.splits_payloads) {
-      compare("records of value 'a b'", "records of value 'a_b' of the same payload",
-              render(origin_, {.route = route_of("a b")}),
-              render(origin_, {.route = route_of("a_b"), .uuid = "another"}), kEncode);
-    }
+    for (const auto& run : keys_.pattern().run_together()) tell_run_together(run, route);
   }
 
   void compare(std::string one, std::string other, const Result<std::string>& first, const Result<std::string>& second,
@@ -258,37 +248,66 @@ class Explainer {
     }
   }
 
-  /// Two names in one segment, whose boundary no text shows.
-  void tell_run_together(const std::string& route) {
-    const auto& pieces = keys_.pattern().pieces;
-    for (std::size_t i = 0; i + 1 < pieces.size(); ++i) {
-      const bool with_text = pieces[i + 1].variable == Variable::literal;
-      const std::string between = with_text ? pieces[i + 1].text : "";
-      const std::size_t next = with_text ? i + 2 : i + 1;
-      if (next >= pieces.size() || between.find('/') != std::string::npos) continue;
-      const auto name_of = [](const KeyPattern::Piece& piece) -> std::string Origin::* {
-        return piece.variable == Variable::stream  ? &Origin::stream
-               : piece.variable == Variable::topic ? &Origin::topic
-                                                   : nullptr;
+  static std::string Origin::* name_of(const KeyPattern::Piece& piece) {
+    switch (piece.variable) {
+      case Variable::stream:
+        return &Origin::stream;
+      case Variable::topic:
+        return &Origin::topic;
+      case Variable::object:
+      case Variable::object_dir:
+      case Variable::object_name:
+      case Variable::object_stem:
+        return &Origin::object;
+      default:
+        return nullptr;
+    }
+  }
+
+  /// Such that the variable is `value`.
+  static void name(Origin& origin, const KeyPattern::Piece& piece, const std::string& value) {
+    origin.*name_of(piece) = piece.variable == Variable::object_dir ? value + "/x" : value;
+  }
+
+  /// Names of one segment, whose boundary no text shows: what stands between two of them may be of either.
+  void tell_run_together(std::vector<const KeyPattern::Piece*> run, const std::string& route) {
+    std::erase_if(run, [](const KeyPattern::Piece* piece) { return name_of(*piece) == nullptr; });
+    for (std::size_t i = 0; i + 1 < run.size(); ++i) {
+      const KeyPattern::Piece& first = *run[i];
+      const KeyPattern::Piece& second = *run[i + 1];
+      if (name_of(first) == name_of(second)) continue;
+      const auto named = [&](const std::string& of_first, const std::string& of_second) {
+        Origin names = origin_;
+        name(names, first, of_first);
+        name(names, second, of_second);
+        return names;
       };
-      const auto first = name_of(pieces[i]);
-      const auto second = name_of(pieces[next]);
-      if (first == nullptr || second == nullptr || first == second) continue;
-      Origin one = origin_;
-      Origin other = origin_;
-      one.*first = "a" + between + "b";
-      one.*second = "c";
-      other.*first = "a";
-      other.*second = "b" + between + "c";
-      compare(fmt::format("{} '{}' and {} '{}'", pieces[i].text, one.*first, pieces[next].text, one.*second),
-              fmt::format("{} '{}' and {} '{}'", pieces[i].text, other.*first, pieces[next].text, other.*second),
-              render(one, {.route = route}), render(other, {.route = route, .uuid = "another"}),
-              "put '/' between the two");
+      const auto told = [&](const std::string& of_first, const std::string& of_second) {
+        return fmt::format("{} '{}' and {} '{}'", first.text, of_first, second.text, of_second);
+      };
+      constexpr std::string_view kFirst = "the-first-name";
+      constexpr std::string_view kSecond = "the-second-name";
+      const auto key = render(named(std::string(kFirst), std::string(kSecond)), {.route = route});
+      const std::size_t begin = key ? key->find(kFirst) : std::string::npos;
+      const std::size_t end = begin == std::string::npos ? begin : key->find(kSecond, begin);
+      if (end == std::string::npos) continue;
+      const std::string between = key->substr(begin + kFirst.size(), end - begin - kFirst.size());
+      compare(told("a" + between + "b", "c"), told("a", "b" + between + "c"),
+              render(named("a" + between + "b", "c"), {.route = route}),
+              render(named("a", "b" + between + "c"), {.route = route, .uuid = "another"}), "put '/' between the two");
     }
   }
 
   void tell_records(const std::vector<std::string>& records) {
     made_.has_records = true;
+    const auto is_beside = [](const RouteSpec::Part& part) { return part.from != RouteSpec::Part::From::field; };
+    if (std::ranges::any_of(keys_.route().parts, is_beside)) {
+      made_.notes.push_back(
+          fmt::format("the records given have no {{key}} and no {{header.NAME}}, which stand beside "
+                      "a payload: {}",
+                      keys_.route().on_missing == RouteSpec::OnMissing::fail ? "all of them count as bad here"
+                                                                             : "null_fallback stands for each here"));
+    }
     RecordRouter router(keys_.route());
     std::map<std::string, std::size_t> group_of;
     for (std::size_t i = 0; i < records.size(); ++i) {

@@ -16,13 +16,16 @@
 
 namespace millrace::s3_sink {
 
+/// Of each file whose key is told.
+inline constexpr std::int64_t kExampleRecords = 1000;
+
 struct Explanation {
   struct NamedKey {
     std::string what;  ///< "the next file of it"
     std::string key;   ///< empty when none can be made
     std::string why_not;
   };
-  /// Two files, of two sources or of one payload, that would have one key.
+  /// Two files, of two sources, that would have one key.
   struct Shared {
     std::string one;
     std::string other;

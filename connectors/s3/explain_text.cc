@@ -9,27 +9,15 @@
 #include "connectors/s3/explain.h"
 #include "millrace/base/figures.h"
 #include "millrace/base/printable.h"
+#include "millrace/encode/record_router.h"
 
 namespace millrace::s3_sink {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-// A person reads so many; --json has all.
+// A person reads so many; --format json has all.
 constexpr std::size_t kMostShown = 40;
-
-std::string_view words_of(ErrorCode reason) {
-  switch (reason) {
-    case ErrorCode::wrong_type:
-      return "an object or an array";
-    case ErrorCode::malformed:
-      return "in what is no JSON";
-    case ErrorCode::too_large:
-      return "too long";
-    default:
-      return "absent, null or empty";
-  }
-}
 
 std::string key_text(const std::string& key, const std::string& why_not) {
   return why_not.empty() ? printable_key(key) : "none: " + why_not;
@@ -46,7 +34,8 @@ void add_records(const Explanation& e, std::string& text) {
   }
   if (shown < e.records.size()) text += fmt::format("  and {} more\n", of_these(e.records.size() - shown, "file"));
   for (const auto& [reason, count] : e.fallbacks) {
-    text += fmt::format("  null_fallback stands for {}: {}\n", of_these(count, "value"), words_of(reason));
+    text += fmt::format("  null_fallback stands for {}: {} {}\n", of_these(count, "value"), count == 1 ? "it" : "each",
+                        why_no_value(reason));
   }
   for (std::size_t i = 0; i < std::min(e.bad_records.size(), kMostShown); ++i) {
     text += "  bad: " + e.bad_records[i] + "\n";
@@ -63,7 +52,7 @@ std::string explanation_text(const Explanation& e) {
   std::size_t width = 0;
   for (const auto& [name, from] : e.variables) width = std::max(width, printable(name).size());
   for (const auto& [name, from] : e.variables) text += fmt::format("  {:<{}}  {}\n", printable(name), width, from);
-  text += fmt::format("\nkeys below {}, as they would be of {} records each\n", e.place, 1000);
+  text += fmt::format("\nkeys below {}, as they would be of {} records each\n", e.place, kExampleRecords);
   for (const auto& named : e.keys)
     text += fmt::format("  {}\n    {}\n", named.what, key_text(named.key, named.why_not));
   text += "\na file ends, whichever comes first\n";
@@ -104,7 +93,6 @@ std::string explanation_json(const Explanation& e) {
   json["file_ends"] = e.ends;
   json["notes"] = e.notes;
   json["limits"] = e.limits;
-  json["partitions_share_keys"] = false;
   json["shared"] = Json::array();
   for (const auto& shared : e.shared) {
     json["shared"].push_back(

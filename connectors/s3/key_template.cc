@@ -21,6 +21,91 @@ std::string_view value_of(std::string_view route, std::size_t index) {
   return route.substr(0, route.find('/'));
 }
 
+using Piece = KeyPattern::Piece;
+using Variable = KeyPattern::Variable;
+
+/// What a folder's name has at most in a file system.
+constexpr std::size_t kMaxNameBytes = 255;
+/// Left free for each name that only a run knows: a stream's, a topic's, an object's.
+constexpr std::size_t kNameRoom = 64;
+/// Fewer bytes of a value name nothing.
+constexpr std::size_t kLeastValueBytes = 16;
+/// "/<partition>-<first offset>-<last offset>-<content>." and ".lost" behind the extension.
+constexpr std::size_t kFileNameRoom = 1 + 10 + 1 + 20 + 1 + 20 + 1 + 16 + 1 + 5;
+
+/// The most bytes of what stands in a key for a piece of its template, but for values of records.
+std::size_t room_for(const Piece& piece) {
+  switch (piece.variable) {
+    case Variable::literal:
+      return piece.text.size();
+    case Variable::routed:
+      return 0;
+    case Variable::year:
+      return 4;
+    case Variable::month:
+    case Variable::day:
+    case Variable::hour:
+    case Variable::minute:
+      return 2;
+    case Variable::partition:
+    case Variable::date:
+      return 10;
+    case Variable::timestamp:
+      return 15;
+    case Variable::start_offset:
+    case Variable::end_offset:
+      return 19;
+    case Variable::uuid:
+      return 36;
+    default:
+      return kNameRoom;
+  }
+}
+
+/// A key, or one segment of it: how much is left for each value of a record.
+struct Room {
+  std::size_t taken = 0;
+  std::size_t values = 0;
+  [[nodiscard]] std::size_t of_each(std::size_t most) const noexcept {
+    return values == 0 ? most : taken >= most ? 0 : (most - taken) / values;
+  }
+};
+
+/// The most bytes that a value may have so that it never ends a run.
+Result<std::size_t> room_of_values(const KeyPattern& pattern, std::size_t around, bool in_folders) {
+  Room key{around, 0};
+  Room segment;
+  std::size_t in_segment = kMaxNameBytes;
+  for (const Piece& piece : pattern.pieces) {
+    key.taken += room_for(piece);
+    if (piece.variable == Variable::routed) ++key.values;
+    const std::size_t slash = piece.variable == Variable::literal ? piece.text.find('/') : std::string::npos;
+    if (slash != std::string::npos) {
+      segment.taken += slash;
+      in_segment = std::min(in_segment, segment.of_each(kMaxNameBytes));
+      segment = {piece.text.size() - piece.text.rfind('/') - 1, 0};
+      continue;
+    }
+    segment.taken += room_for(piece);
+    if (piece.variable == Variable::routed) ++segment.values;
+  }
+  in_segment = std::min(in_segment, segment.of_each(kMaxNameBytes));
+  const std::size_t in_key = key.of_each(kMaxKeyBytes);
+  if (in_key < kLeastValueBytes) {
+    return fail(Error::config(fmt::format(
+        "leaves {} bytes for each value of a record, where a key has at most {} and {} are taken by the prefix, the "
+        "text around the values and the names of files; at least {} are needed: shorten the prefix or path_template",
+        in_key, kMaxKeyBytes, key.taken, kLeastValueBytes)));
+  }
+  if (in_folders && in_segment < kLeastValueBytes) {
+    return fail(Error::config(fmt::format(
+        "leaves {} bytes for each value of a record in one of its segments, where a folder's name has at most {}; at "
+        "least {} are needed: shorten the text around the values, or put '/' between them",
+        in_segment, kMaxNameBytes, kLeastValueBytes)));
+  }
+  return in_folders ? std::min(in_key, in_segment) : in_key;
+}
+
 }  // namespace
 
 Result<KeyTemplate> KeyTemplate::parse(Options options) {
@@ -37,6 +122,12 @@ Result<KeyTemplate> KeyTemplate::parse(Options options) {
   if (made.front().size() > kMaxKeyBytes) {
     return fail(Error::config(fmt::format("every key would be longer than {} bytes", kMaxKeyBytes)));
   }
+  if (made.route_.empty()) return made;
+  const Options& given = made.options_;
+  const std::size_t around =
+      given.prefix.size() + (given.prefix.empty() ? 0 : 1) + kFileNameRoom + given.extension.size();
+  MILLRACE_ASSIGN(const std::size_t room, room_of_values(made.pattern_, around, given.hides_dots));
+  made.route_.max_value = std::min(made.route_.max_value, room);
   return made;
 }
 

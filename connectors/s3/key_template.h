@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// KeyTemplate: how a sealed batch is called: [prefix/]<template>/<partition>-<first offset>-<last offset>.<extension>.
-// Parsed once, immutable, any thread. Partition and offsets end every key, so no two batches of a source share one.
+// KeyTemplate: how a sealed batch is called:
+// [prefix/]<template>/<partition>-<first offset>-<last offset>[-<content>].<extension>. Parsed once, immutable, any
+// thread. Partition and offsets end every key, so no two batches of a source share one.
 #pragma once
 
 #include <string>
@@ -43,10 +44,13 @@ class KeyTemplate {
     RouteSpec::OnMissing on_missing = RouteSpec::OnMissing::fallback;
     std::string null_fallback = RouteSpec().fallback;
   };
-  /// Fails (config) with every problem of the pattern, one a line, each with its position.
+  /// Fails (config) with every problem of the pattern, one a line, each with its position; when too little room is left
+  /// for values of records; and when null_fallback (the message begins with its name) is no value that a key takes.
   [[nodiscard]] static Result<KeyTemplate> parse(Options options);
 
-  /// Fails (limit) when the key would be longer than a store takes, and when a variable has no value.
+  /// Fails, always fatal: `limit` when the key would be longer than a store takes; `malformed` when the time lies
+  /// outside the years 0 to 9999; `config` when the template names {object} and the origin has none; `rule_broken` when
+  /// it keeps records apart and `parts` has no route.
   [[nodiscard]] Result<std::string> render(const KeyParts& parts) const;
   [[nodiscard]] const KeyPattern& pattern() const noexcept { return pattern_; }
   /// By which values of records it keeps them apart; empty: by none.

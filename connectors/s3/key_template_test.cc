@@ -227,6 +227,58 @@ TEST(KeyTemplate, L04_ValuesThatRunTogetherAreRefused) {
   }
 }
 
+/// What a template makes of a record with the field `a`: its route, or why there is none.
+std::string routed(const KeyTemplate& t, const std::string& value) {
+  RecordRouter router(t.route());
+  const std::string document = "{\"a\":\"" + value + "\"}";
+  const auto route = router.route(decode::Bytes{document}, {});
+  return route ? std::string(*route) : route.error().message();
+}
+
+// A folder's name has at most 255 bytes, of which "region=" takes 7.
+TEST(KeyTemplate, NoValueMakesAFoldersNameTooLong) {
+  const auto at_file = [](NameEncoding names, const std::string& pattern) {
+    return KeyTemplate::parse({"p", pattern, "jsonl", names, /*hides_dots=*/true});
+  };
+  const KeyTemplate t = *at_file(NameEncoding::replace, "{topic}/region={field.a}");
+  EXPECT_EQ(t.route().max_value, 248U);
+  EXPECT_EQ(routed(t, std::string(248, 'x')), std::string(248, 'x'));
+  EXPECT_EQ(routed(t, std::string(249, 'x')), "__HIVE_DEFAULT_PARTITION__");
+  EXPECT_EQ(at_file(NameEncoding::replace, "{topic}/a={field.a}+{field.b}")->route().max_value, 126U);
+  // A dot in front becomes three characters.
+  const KeyTemplate dots = *at_file(NameEncoding::percent, "{topic}/{field.a}");
+  EXPECT_EQ(routed(dots, "." + std::string(252, 'x')), "%2E" + std::string(252, 'x'));
+  EXPECT_EQ(routed(dots, "." + std::string(253, 'x')), "__HIVE_DEFAULT_PARTITION__");
+  const auto none = at_file(NameEncoding::replace, "{topic}/" + std::string(240, 'x') + "{field.a}");
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().code(), ErrorCode::config);
+  EXPECT_THAT(none.error().message(), AllOf(HasSubstr("leaves 15 bytes"), HasSubstr("at most 255")));
+  EXPECT_EQ(made("{topic}/" + std::string(240, 'x') + "{field.a}").route().max_value, 255U) << "a key is no folder";
+}
+
+// 1024 less a prefix of 600 and its slash, two slashes, 64 for the topic and 81 for the file's name, for two values.
+TEST(KeyTemplate, NoValueMakesAKeyTooLong) {
+  const auto below = [](std::size_t prefix) {
+    return KeyTemplate::parse({.prefix = std::string(prefix, 'p'),
+                               .pattern = "{topic}/{field.a}/{field.b}",
+                               .extension = "jsonl",
+                               .null_fallback = "none"});
+  };
+  const KeyTemplate t = *below(600);
+  EXPECT_EQ(t.route().max_value, 138U);
+  const Origin o = origin("s", std::string(64, 't'));
+  const std::string value(138, 'x');
+  const std::string route = value + "/" + value;
+  EXPECT_TRUE(t.render(
+      {&o, "p", PartitionId(UINT32_MAX), Offset(INT64_MAX), Offset(INT64_MAX), kMarch, route, "", "0123456789abcdef"}));
+  EXPECT_EQ(routed(t, std::string(139, 'x')), "none/none");
+  EXPECT_EQ(below(844)->route().max_value, 16U);
+  const auto none = below(845);
+  ASSERT_FALSE(none);
+  EXPECT_THAT(none.error().message(), AllOf(HasSubstr("leaves 15 bytes"), HasSubstr("at most 1024"), HasSubstr("16")));
+  EXPECT_THAT(below(1000).error().message(), HasSubstr("leaves 0 bytes"));
+}
+
 // Whatever names and times come, two different (partition, first, last) never share a key, so what sanitising makes
 // equal still lies side by side.
 RC_GTEST_PROP(KeyTemplateProperty, RangesNeverShareAKey,

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <string_view>
 
 #include "millrace/base/result.h"
 #include "millrace/base/time.h"
@@ -22,9 +21,5 @@ struct ObjectLimits {
   /// Fails (bad_response) on an object without a time where one decides.
   [[nodiscard]] Result<bool> accept(const ObjectInfo& object) const;
 };
-
-/// A date-time of RFC 3339 with its offset, to a microsecond: "2026-07-01T12:00:00Z", "2026-07-01T14:00:00.5+02:00".
-/// Fails (config) with what is expected.
-[[nodiscard]] Result<UnixMicros> parse_rfc3339(std::string_view text);
 
 }  // namespace millrace::s3_source

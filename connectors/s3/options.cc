@@ -11,6 +11,7 @@
 #include "connectors/s3/kept_listing.h"
 #include "connectors/s3/receipt_file.h"
 #include "millrace/base/printable.h"
+#include "millrace/config/values.h"
 #include "millrace/framing/formats.h"
 #include "millrace/store/check_store.h"
 

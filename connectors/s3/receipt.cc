@@ -6,17 +6,6 @@
 #include "millrace/base/printable.h"
 
 namespace millrace::s3_source {
-namespace {
-
-std::string counted(const ReceiptFates& fates) {
-  std::string text = fmt::format("{} out + {} filtered", fates.out, fates.filtered);
-  for (const auto& [reason, count] : fates.skipped) text += fmt::format(" + {} skipped ({})", count, reason);
-  for (const auto& [reason, count] : fates.dead_lettered)
-    text += fmt::format(" + {} dead-lettered ({})", count, reason);
-  return text;
-}
-
-}  // namespace
 
 void ReceiptFates::add(const RecordFates& fates) {
   out += fates.out;
@@ -41,13 +30,20 @@ std::uint64_t ReceiptFates::records() const {
   return total;
 }
 
+std::string ReceiptFates::text(std::string_view joint) const {
+  std::string all = fmt::format("{} out{}{} filtered", out, joint, filtered);
+  for (const auto& [reason, count] : skipped) all += fmt::format("{}{} skipped ({})", joint, count, reason);
+  for (const auto& [reason, count] : dead_lettered) all += fmt::format("{}{} dead-lettered ({})", joint, count, reason);
+  return all;
+}
+
 std::string ObjectReceipt::imbalance() const {
   if (kind != Kind::read && kind != Kind::quarantined) return {};
   if (kind == Kind::read && stored != size)
     return fmt::format("'{}': {} of its {} bytes were read", printable(key), stored, size);
   if (records != fates.records()) {
     return fmt::format("'{}': {} records were framed, and {} are accounted for", printable(key), records,
-                       counted(fates));
+                       fates.text(" + "));
   }
   return {};
 }
@@ -79,7 +75,7 @@ std::string ReceiptTotal::imbalance() const {
                        empty, left_out, quarantined);
   }
   if (records != fates.records()) {
-    return fmt::format("{} records were framed, and {} are accounted for", records, counted(fates));
+    return fmt::format("{} records were framed, and {} are accounted for", records, fates.text(" + "));
   }
   return {};
 }

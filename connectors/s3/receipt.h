@@ -38,6 +38,8 @@ struct ReceiptFates {
   void add(const ReceiptFates& fates);
   /// Source records that have a fate.
   [[nodiscard]] std::uint64_t records() const;
+  /// "2 out, 1 filtered, 1 skipped (malformed)", with `joint` between them.
+  [[nodiscard]] std::string text(std::string_view joint) const;
   friend bool operator==(const ReceiptFates&, const ReceiptFates&) = default;
 };
 

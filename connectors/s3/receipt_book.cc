@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "millrace/base/printable.h"
+#include "millrace/sink/sink.h"
 
 namespace millrace::s3_source {
 namespace {

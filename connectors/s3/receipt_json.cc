@@ -18,9 +18,7 @@ void put_fates(Json& json, const ReceiptFates& fates) {
   json["filtered"] = fates.filtered;
   json["skipped"] = Json::object();
   for (const auto& [reason, count] : fates.skipped) json["skipped"][reason] = count;
-  if (!fates.dead_lettered.empty()) {
-    for (const auto& [reason, count] : fates.dead_lettered) json["dead_lettered"][reason] = count;
-  }
+  for (const auto& [reason, count] : fates.dead_lettered) json["dead_lettered"][reason] = count;
   json["written"] = fates.written;
 }
 

@@ -11,6 +11,7 @@
 #include "connectors/s3/upload.h"
 #include "connectors/s3/writer.h"
 #include "millrace/base/printable.h"
+#include "millrace/pipeline/exactly_once.h"
 #include "millrace/store/check_store.h"
 
 namespace millrace {
@@ -107,10 +108,11 @@ class ObjectSink final : public Sink {
 
  private:
   [[nodiscard]] Result<void> check_conditions() const {
-    if (options_.files_by.empty()) return {};
+    if (!options_.traits.recalls) return {};
     return fail(Error::config(
-        "delivery: exactly_once needs a store that keeps the condition of a put, and this one does not; with "
-        "max_file_age 0s, max_file_idle 0s and one open file it does without"));
+        fmt::format("delivery: exactly_once needs a store that keeps the condition of a put, and this one does not; it "
+                    "does without where files end by their records alone: {}",
+                    kEndsByContent)));
   }
 
   const CheckedOptions options_;
@@ -164,19 +166,24 @@ SinkKind S3Sink::kind() {
 Result<void> S3Sink::check_exactly_once(const S3SinkOptions& sink, const std::string& replay_gap, bool receipt,
                                         bool other_sinks) {
   if (sink.delivery != Delivery::exactly_once) return {};
-  if (!replay_gap.empty()) return fail(Error::config("delivery: exactly_once cannot hold here: " + replay_gap));
   MILLRACE_ASSIGN(const s3_sink::CheckedOptions checked, s3_sink::check(sink));
-  if (receipt && checked.traits.recalls) {
-    return fail(Error::config(
-        "delivery: exactly_once and a receipt go together only where files end by their records alone, since a receipt "
-        "names the object of each record: set max_file_age: 0s, and leave out max_file_idle and rotate_on, or the "
-        "receipt"));
-  }
-  if (other_sinks && checked.seal.by_content) {
-    return fail(
-        Error::config("delivery: exactly_once beside another sink, or dead_letter, needs commit objects, since "
-                      "positions wait for both: "
-                      "set max_file_age above 0s"));
+  const BesideSink beside{.replays = replay_gap.empty(), .keeps_account = receipt, .other_sinks = other_sinks};
+  switch (exactly_once_gap(checked.traits, checked.seal, beside)) {
+    case ExactlyOnceGap::none:
+    case ExactlyOnceGap::order:  // its traits are
+      return {};
+    case ExactlyOnceGap::replay:
+      return fail(Error::config("delivery: exactly_once cannot hold here: " + replay_gap));
+    case ExactlyOnceGap::receipt:
+      return fail(
+          Error::config(fmt::format("delivery: exactly_once goes together with a receipt, which names the object of "
+                                    "each record, only where files "
+                                    "end by their records alone: leave out the receipt, or set {}",
+                                    s3_sink::kEndsByContent)));
+    case ExactlyOnceGap::company:
+      return fail(
+          Error::config("delivery: exactly_once beside another sink, or dead_letter, needs commit objects, since "
+                        "positions wait for both: set max_file_age above 0s"));
   }
   return {};
 }

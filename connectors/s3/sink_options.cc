@@ -189,8 +189,8 @@ void check_one_limit(const Options& o, Complaints& complaints) {
 }
 
 /// What goes with keys that keep records apart, and only with them.
-void check_routing(const Options& o, bool routed, const StoreUrl& base, Complaints& complaints) {
-  if (!routed) {
+void check_routing(const Options& o, const RouteSpec& route, Complaints& complaints) {
+  if (route.empty()) {
     for (const std::string_view key : {"on_missing_field", "null_fallback"}) {
       if (!complaints.given(key)) continue;
       complaints.about(key, "has no effect without {key}, {header.NAME} or {field.NAME} in path_template; remove it");
@@ -206,12 +206,14 @@ void check_routing(const Options& o, bool routed, const StoreUrl& base, Complain
   if (o.on_missing_field == RouteSpec::OnMissing::fail && complaints.given("null_fallback")) {
     complaints.about("null_fallback", "has no effect with on_missing_field fail; remove one of them");
   }
-  const std::string_view name = o.null_fallback;
-  if (name.empty() || name.size() > RouteSpec().max_value || !std::ranges::all_of(name, is_plain) || is_dots(name) ||
-      (base.scheme == "file" && name.starts_with('.'))) {
+  if (route.on_missing == RouteSpec::OnMissing::fail) return;
+  const std::string_view name = route.fallback;
+  if (name.empty() || name.size() > route.max_value || !std::ranges::all_of(name, is_plain) || is_dots(name) ||
+      (route.hides_dots && name.starts_with('.'))) {
     complaints.about("null_fallback",
-                     "is letters, digits, '.', '_' and '-', at most 255, and neither leads to another folder nor hides "
-                     "what is in it");
+                     fmt::format("is letters, digits, '.', '_' and '-', at most {} as any value under this prefix and "
+                                 "path_template, and neither leads to another folder nor hides what is in it",
+                                 route.max_value));
   }
 }
 
@@ -244,7 +246,7 @@ void check_delivery(const Options& o, const KeyTemplate* keys, Complaints& compl
   refuse("on_upload_failure", o.on_upload_failure == OnWriteFailure::drop,
          "must be stall or fail with delivery exactly_once: what is dropped is in no object");
   refuse("probe", !o.probe,
-         "must be true with delivery exactly_once, which holds only where the store keeps the condition of a put");
+         "must be true with delivery exactly_once: whether the store keeps the condition of a put shows at the start");
 }
 
 /// Whether a replay makes the same files, so that nothing has to be kept of them.
@@ -332,7 +334,7 @@ Result<CheckedOptions> check(const S3SinkOptions& o, const ConfigSection& at) {
   if (!keys) {
     complaints.about("path_template", keys.error());
   } else {
-    check_routing(o, !keys->route().empty(), base, complaints);
+    check_routing(o, keys->route(), complaints);
   }
   std::string probe_key = without_slashes(o.probe_key);
   if (has_dot_segment(probe_key))

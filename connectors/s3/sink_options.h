@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "connectors/s3/key_template.h"
 #include "connectors/s3/stored_as.h"
@@ -15,6 +16,12 @@
 
 namespace millrace::s3_sink {
 
+/// What makes files end by their records alone, for messages: a replay makes the same ones then.
+inline constexpr std::string_view kEndsByContent =
+    "max_file_age: 0s, no max_file_idle, no {key}, {header.NAME} or {field.NAME} in path_template, and rotate_on only "
+    "with "
+    "max_open_files: 1";
+
 /// Options that hold together.
 struct CheckedOptions {
   StoreUrl base;  ///< key: the prefix, without slashes at its ends
@@ -24,7 +31,8 @@ struct CheckedOptions {
   bool probe = true;
   IfExists if_exists = IfExists::verify;
   Delivery delivery = Delivery::at_least_once;
-  /// With exactly_once by commit objects: how the files of a partition are told apart, in words. Empty: none are kept.
+  /// Where traits.recalls, which is exactly_once by commit objects: how the files of a partition are told apart, in
+  /// words.
   std::string files_by;
   TimeSource time_source = TimeSource::message;
   StoredAs as;

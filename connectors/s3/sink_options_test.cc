@@ -164,12 +164,27 @@ TEST(S3SinkOptions, ExactlyOnceByContentOrByCommitObjects) {
     EXPECT_TRUE(by_content.seal.by_content) << keys;
     EXPECT_FALSE(by_content.traits.recalls) << keys;
   }
-  for (const char* keys : {"", "max_file_age: 0s\nmax_file_idle: 1s\n", "max_file_age: 0s\nrotate_on: day\n"}) {
-    const CheckedOptions by_notes = accepted(with(std::string("delivery: exactly_once\n") + keys));
+  const std::string routed = "path_template: \"{topic}/{field.x}\"\n";
+  for (const std::string& keys :
+       {std::string(), std::string("max_file_age: 0s\nmax_file_idle: 1s\n"),
+        std::string("max_file_age: 0s\nrotate_on: day\n"), "max_file_age: 0s\nmax_open_files: 1\n" + routed}) {
+    const CheckedOptions by_notes = accepted(with("delivery: exactly_once\n" + keys));
     EXPECT_FALSE(by_notes.seal.by_content) << keys;
     EXPECT_TRUE(by_notes.traits.recalls && by_notes.traits.ordered) << keys;
-    EXPECT_FALSE(by_notes.files_by.empty()) << keys;
   }
+}
+
+// Files that are told apart otherwise are never compared: every setting that makes their series has its word in it.
+TEST(S3SinkOptions, ExactlyOnceSaysHowFilesAreToldApart) {
+  const auto by = [](const std::string& keys) { return accepted(with("delivery: exactly_once\n" + keys)).files_by; };
+  EXPECT_EQ(by(""), "nothing");
+  EXPECT_EQ(by("rotate_on: hour\n"), "the hour");
+  EXPECT_EQ(by("rotate_on: day\n"), "the day");
+  const std::string routed = "path_template: \"{topic}/{field.x}\"\n";
+  EXPECT_EQ(by(routed),
+            "the values in {topic}/{field.x} (name_encoding replace, null_fallback __HIVE_DEFAULT_PARTITION__)");
+  EXPECT_EQ(by(routed + "rotate_on: hour\nname_encoding: percent\nnull_fallback: none\n"),
+            "the hour and the values in {topic}/{field.x} (name_encoding percent, null_fallback none)");
 }
 
 TEST(S3SinkOptions, ExactlyOnceIsRefusedWhereItCannotHold) {
@@ -178,6 +193,7 @@ TEST(S3SinkOptions, ExactlyOnceIsRefusedWhereItCannotHold) {
   EXPECT_THAT(refused_with("if_exists: fail\n"), HasSubstr("sink.s3.if_exists: must be verify"));
   EXPECT_THAT(refused_with("time_source: ingest\n"), HasSubstr("sink.s3.time_source: must be message"));
   EXPECT_THAT(refused_with("probe: false\n"), HasSubstr("sink.s3.probe: must be true"));
+  EXPECT_THAT(refused_with("on_upload_failure: drop\n"), HasSubstr("sink.s3.on_upload_failure: must be stall or fail"));
   S3SinkOptions sink;
   sink.url = "s3://b/out";
   const auto refused_beside = [&](const std::string& gap, bool receipt, bool others) {
@@ -266,7 +282,15 @@ TEST(S3SinkOptions, L03_TheFallbackIsChosenWithItsVariables) {
   for (const char* name : {"''", "a/b", "..", "\"a b\""}) {
     EXPECT_THAT(refused(routed + "null_fallback: " + name + "\n"), HasSubstr("sink.s3.null_fallback: is letters"))
         << name;
+    EXPECT_THAT(refused(routed + "on_missing_field: fail\nnull_fallback: " + name + "\n"), Not(HasSubstr("is letters")))
+        << "nothing stands for a value";
   }
+  // It has the same bound as any value (255 bytes, or less where the key has less room for it).
+  EXPECT_EQ(accepted(routed + "null_fallback: " + std::string(255, 'x') + "\n").keys.route().fallback.size(), 255U);
+  EXPECT_THAT(refused(routed + "null_fallback: " + std::string(256, 'x') + "\n"), HasSubstr("at most 255 "));
+  accepted(routed + "null_fallback: .x\n");
+  EXPECT_THAT(refused("url: file:///out/\npath_template: \"{topic}/{field.a}\"\nnull_fallback: .x\n"),
+              HasSubstr("hides"));
   for (const char* line : {"on_missing_field: fail\n", "null_fallback: x\n", "max_open_files: 4\n"}) {
     EXPECT_THAT(refused(with(line)), HasSubstr("has no effect without")) << line;
   }

@@ -107,7 +107,8 @@ void add_place(Schema<Options>& s) {
   s.optional(
       "on_missing_field", &Options::on_missing_field,
       "With {key}, {header.NAME} or {field.NAME}: what becomes of a record without that value: no such field, "
-      "null, an empty text, an object or array, no JSON, or more than 255 bytes as they stand in a key. fallback: "
+      "null, an empty text, an object or array, no JSON, or more bytes in a key than there is room for (`millrace "
+      "explain` says how many, 255 at most). fallback: "
       "null_fallback stands in its place, counted (etl_operator_route_fallbacks_total). fail: a bad record, with "
       "which decode's on_error deals.");
   s.optional("null_fallback", &Options::null_fallback,
@@ -203,7 +204,8 @@ void add_delivery(Schema<Options>& s) {
   s.optional(
       "delivery", &Options::delivery,
       "exactly_once: each record is in the objects once, also after crashes. Where files end by their records alone "
-      "(max_file_age 0s, one open file) a replay makes the same objects; else a commit object for each partition, "
+      "(max_file_age 0s, no max_file_idle, nothing that keeps several open) a replay makes the same objects; else a "
+      "commit object for each partition, "
       "below "
       "<prefix>/_millrace, says what is written, for one small put more an object. Needs a source that replays, and "
       "if_exists verify.");

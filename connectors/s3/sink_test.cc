@@ -38,8 +38,7 @@ class LogLines final : public LogSink {
 
 class S3SinkTest : public ::testing::Test {
  protected:
-  std::unique_ptr<Sink> sink(IfExists if_exists = IfExists::verify, bool probe = true) {
-    S3SinkOptions options;
+  std::unique_ptr<Sink> sink(IfExists if_exists = IfExists::verify, bool probe = true, S3SinkOptions options = {}) {
     options.url = "s3://b/out/";
     options.if_exists = if_exists;
     options.probe = probe;
@@ -151,6 +150,20 @@ TEST_F(S3SinkTest, B07_IgnoredConditionsAreFoundAtTheStart) {
   faulty_ = std::make_shared<FaultyStore>(memory_);
   ASSERT_TRUE(sink()->open(context()));
   EXPECT_THAT(log_->lines, ElementsAre(HasSubstr("ignores the condition")));
+}
+
+// Without the condition two runs could both take a partition over.
+TEST_F(S3SinkTest, B07_ExactlyOnceByCommitObjectsNeedsConditions) {
+  memory_ = std::make_shared<MemoryStore>(MemoryStore::Options{.honours_conditions = false});
+  faulty_ = std::make_shared<FaultyStore>(memory_);
+  S3SinkOptions once;
+  once.delivery = Delivery::exactly_once;
+  const auto refused = sink(IfExists::verify, true, once)->open(context());
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), ErrorCode::config);
+  EXPECT_THAT(refused.error().message(), HasSubstr("max_file_age: 0s"));
+  once.max_file_age = Duration::zero();
+  EXPECT_TRUE(sink(IfExists::verify, true, once)->open(context())) << "files that repeat themselves do without";
 }
 
 TEST_F(S3SinkTest, B07_UnknownConditionsAreFoundAtTheStart) {

@@ -25,7 +25,8 @@ struct StoredAs {
   std::uint64_t multipart_threshold = UINT64_MAX;  ///< larger objects are sent in parts
   std::uint64_t part_bytes = 0;
 
-  /// Of the small objects beside them, which are read again and soon replaced: encrypted and owned alike, and no more.
+  /// Of the small objects beside them (notes, markers), which are read again or soon replaced: encrypted and owned
+  /// alike, and no more.
   [[nodiscard]] ObjectSettings of_notes() const {
     ObjectSettings notes = settings;
     notes.storage_class.clear();

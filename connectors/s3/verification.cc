@@ -10,9 +10,20 @@
 #include "connectors/s3/json_fields.h"
 #include "connectors/s3/rolling_hash.h"
 #include "millrace/base/printable.h"
+#include "millrace/sink/sink.h"
 
 namespace millrace::s3_source {
 namespace {
+
+/// Where the bytes of a batch that was given up may be looked for: the letters of this object, of which they are one.
+std::string letters_of(const ObjectReceipt& line) {
+  std::string named;
+  for (const ReceiptPlace& place : line.places) {
+    if (place.sink != kDeadLetterSink || place.to.empty()) continue;
+    named += (named.empty() ? "; its bytes are in a dead letter: " : ", ") + printable(place.to);
+  }
+  return named;
+}
 
 /// One line against the object as it is listed now.
 void compare(const ObjectReceipt& line, const ListedObject& now, Verification& result) {
@@ -33,8 +44,8 @@ void compare(const ObjectReceipt& line, const ListedObject& now, Verification& r
     if (place.dropped == 0) continue;
     result.gap(
         fmt::format("'{}': a batch of {} records, some of them of this object, was given up by {} "
-                    "(on_upload_failure: drop); what is counted as out may not be there",
-                    name, place.dropped, printable(place.sink)));
+                    "(on_upload_failure: drop); what is counted as out may not be there{}",
+                    name, place.dropped, printable(place.sink), letters_of(line)));
   }
 }
 
@@ -123,11 +134,8 @@ Verification verify_receipt(std::string_view receipt, const Listing& now) {
 
 std::string verdict_text(const Verification& result, std::uint64_t listed, std::uint64_t read,
                          const std::optional<std::string>& apart) {
-  const ReceiptFates& fates = result.total.fates;
-  std::string text = fmt::format("objects    {} listed, {} read in full\nrecords    {} read: {} out, {} filtered",
-                                 listed, read, result.total.records, fates.out, fates.filtered);
-  for (const auto& [reason, count] : fates.skipped) text += fmt::format(", {} skipped ({})", count, reason);
-  for (const auto& [reason, count] : fates.dead_lettered) text += fmt::format(", {} dead-lettered ({})", count, reason);
+  std::string text = fmt::format("objects    {} listed, {} read in full\nrecords    {} read: {}", listed, read,
+                                 result.total.records, result.total.fates.text(", "));
   text += result.ok() ? "\nverified   every object is accounted for, and every record of it\n"
                       : fmt::format("\nGAPS       {}\n", result.gaps);
   for (const std::string& gap : result.told) text += "  " + gap + "\n";

@@ -105,6 +105,9 @@ TEST_F(VerificationTest, ABatchThatWasGivenUp) {
   EXPECT_FALSE(result.ok());
   EXPECT_THAT(result.told, ElementsAre("'b': a batch of 7 records, some of them of this object, was given up by sink "
                                        "(on_upload_failure: drop); what is counted as out may not be there"));
+  // With dead letters they are not gone, and their place is told.
+  lines["b"].places.insert(lines["b"].places.begin(), {.sink = "dead_letter", .to = "s3://b/bad/1"});
+  EXPECT_THAT(verify().told, ElementsAre(HasSubstr("may not be there; its bytes are in a dead letter: s3://b/bad/1")));
 }
 
 TEST_F(VerificationTest, AnObjectThatHasChangedOrIsGone) {

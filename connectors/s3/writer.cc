@@ -92,7 +92,7 @@ Result<void> ObjectWriter::lost(SealedBatch& batch, const Error& error) {
                                   .body = text,
                                   .condition = PutCondition::none,
                                   .content_type = "text/plain; charset=utf-8",
-                                  .settings = upload_->as.settings,
+                                  .settings = upload_->as.of_notes(),
                                   .checksum = upload_->as.checksum});
   if (!put) {
     return fail(std::move(put).error().prefixed(fmt::format("writing {}: ", printable_key(upload_->location(marker)))));

@@ -24,6 +24,7 @@ Json or_variable(Json schema) { return {{"anyOf", {std::move(schema), {{"$ref", 
 Json object_schema(const std::vector<OptionDescription>& options);
 
 Json value_schema(const OptionDescription& option) {
+  if (option.any_form) return Json::object();
   if (option.type == "section") return object_schema(option.nested);
   if (option.type == "one section") {
     Json schema = object_schema(option.nested);

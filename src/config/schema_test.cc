@@ -17,6 +17,25 @@ struct EnumNames<Fruit> {
       {"apple", Fruit::apple}, {"pear", Fruit::pear}, {"malus", Fruit::apple}};
 };
 
+/// A type with a form of its own: a word, or a mapping of one key.
+struct Place {
+  std::string name = "home";
+  std::int64_t number = 0;
+};
+template <>
+struct OptionForm<Place> {
+  static std::string type() { return "home|{number: N}"; }
+  static std::string text(const Place& place) { return place.name; }
+  static void read(const ConfigSection& at, Place& out, ConfigProblems& problems) {
+    if (at.kind() == ConfigSection::Kind::scalar && at.text() == "home") return;
+    if (at.kind() != ConfigSection::Kind::mapping) {
+      problems.add(at.where(), at.path() + ": no place");
+      return;
+    }
+    out = {"", std::stoll(at.child("number").text())};
+  }
+};
+
 namespace {
 
 using config_test::parsed;
@@ -226,6 +245,21 @@ TEST(SchemaRefuses, SecretsAndMapValuesWithoutShowingThem) {
     EXPECT_NE(message, "accepted");
     EXPECT_EQ(message.find("hunter2"), std::string::npos) << message;
   }
+}
+
+TEST(SchemaForm, AKeyOfATypeOfItsOwnIsReadByIt) {
+  struct Trip {
+    Place to;
+  };
+  Schema<Trip> trip("trip", "One key.");
+  trip.optional("to", &Trip::to, "Where.");
+  EXPECT_EQ(trip.description().options[0].type, "home|{number: N}");
+  EXPECT_EQ(trip.description().options[0].default_text, "home");
+  EXPECT_EQ(trip.parse(parsed("to: {number: 5}\n").root())->to.number, 5);
+  EXPECT_EQ(trip.parse(parsed("to: home\n").root())->to.name, "home");
+  const auto wrong = trip.parse(parsed("to: [1]\n").root());
+  ASSERT_FALSE(wrong);
+  EXPECT_NE(wrong.error().message().find("to: no place"), std::string::npos) << wrong.error().message();
 }
 
 }  // namespace

@@ -3,10 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
+#include <chrono>
 #include <limits>
 #include <optional>
+#include <string>
 
 #include "millrace/base/printable.h"
 
@@ -81,6 +84,65 @@ bool all_digits(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
+constexpr std::size_t kSeconds = std::string_view("2026-07-01T12:00:00").size();
+constexpr std::int64_t kSecond = 1'000'000;
+constexpr std::int64_t kMinute = 60 * kSecond;
+
+std::size_t digits(std::string_view text) { return std::min(text.find_first_not_of("0123456789"), text.size()); }
+
+/// "Z" or "+02:00", as minutes ahead of UTC.
+std::optional<std::int64_t> parse_offset(std::string_view text) {
+  if (text == "Z" || text == "z") return 0;
+  if (text.size() != 6 || (text[0] != '+' && text[0] != '-') || text[3] != ':') return std::nullopt;
+  if (digits(text.substr(1, 2)) != 2 || digits(text.substr(4)) != 2) return std::nullopt;
+  const auto number = [&](std::size_t at) { return (text[at] - '0') * 10 + (text[at + 1] - '0'); };
+  if (number(1) > 23 || number(4) > 59) return std::nullopt;
+  const std::int64_t minutes = number(1) * 60 + number(4);
+  return text[0] == '-' ? -minutes : minutes;
+}
+
+std::int64_t number_of(std::string_view digits) {
+  std::int64_t value = 0;
+  std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  return value;
+}
+
+/// "2026-07-01T12:00:00" in UTC, as seconds since the epoch.
+std::optional<std::int64_t> read_seconds(std::string_view text) {
+  constexpr std::string_view kForm = "0000-00-00T00:00:00";
+  for (std::size_t i = 0; i < kForm.size(); ++i) {
+    const bool digit = text[i] >= '0' && text[i] <= '9';
+    if (kForm[i] == '0' ? !digit : text[i] != kForm[i]) return std::nullopt;
+  }
+  const auto number = [&](std::size_t at, std::size_t size) { return number_of(text.substr(at, size)); };
+  namespace chrono = std::chrono;
+  const chrono::year_month_day date(chrono::year(static_cast<int>(number(0, 4))),
+                                    chrono::month(static_cast<unsigned>(number(5, 2))),
+                                    chrono::day(static_cast<unsigned>(number(8, 2))));
+  if (!date.ok() || number(11, 2) > 23 || number(14, 2) > 59 || number(17, 2) > 59) return std::nullopt;
+  const chrono::sys_seconds time = chrono::sys_days(date) + chrono::hours(number(11, 2)) +
+                                   chrono::minutes(number(14, 2)) + chrono::seconds(number(17, 2));
+  return time.time_since_epoch().count();
+}
+
+std::optional<UnixMicros> read_time(std::string_view text) {
+  if (text.size() <= kSeconds) return std::nullopt;
+  std::string whole(text.substr(0, kSeconds));
+  if (whole[10] == 't' || whole[10] == ' ') whole[10] = 'T';  // as RFC 3339 allows
+  text.remove_prefix(kSeconds);
+  std::string fraction;
+  if (text.starts_with('.')) {
+    fraction = text.substr(1, digits(text.substr(1)));
+    if (fraction.empty() || fraction.size() > 6) return std::nullopt;
+    text.remove_prefix(1 + fraction.size());
+  }
+  fraction.resize(6, '0');
+  const auto offset = parse_offset(text);
+  const auto time = read_seconds(whole);
+  if (!offset || !time) return std::nullopt;
+  return *time * kSecond + number_of(fraction) - *offset * kMinute;
+}
+
 }  // namespace
 
 Result<ByteSize> parse_byte_size(std::string_view text) {
@@ -144,6 +206,15 @@ std::string to_string(Duration duration) {
     rest %= size;
   }
   return text;
+}
+
+Result<UnixMicros> parse_rfc3339(std::string_view text) {
+  const auto time = read_time(text);
+  if (time) return *time;
+  return fail(
+      Error::config(fmt::format("'{}' is no time of RFC 3339, such as 2026-07-01T12:00:00Z or "
+                                "2026-07-01T14:00:00.5+02:00",
+                                printable(text, kShownBytes))));
 }
 
 }  // namespace millrace

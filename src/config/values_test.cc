@@ -133,6 +133,57 @@ RC_GTEST_PROP(DurationProperty, WhatIsWrittenIsReadBack, ()) {
   RC_ASSERT(*back == duration);
 }
 
+// Expected seconds are Python's datetime's.
+constexpr std::int64_t kSecond = 1'000'000;
+constexpr std::int64_t kNoon = 1'782'907'200 * kSecond;  // 2026-07-01T12:00:00Z
+
+TEST(Rfc3339, IsReadWithItsOffset) {
+  for (const auto& [text, time] : {std::pair<const char*, std::int64_t>{"2026-07-01T12:00:00Z", kNoon},
+                                   {"2026-07-01t12:00:00z", kNoon},
+                                   {"2026-07-01 12:00:00Z", kNoon},
+                                   {"2026-07-01T14:00:00+02:00", kNoon},
+                                   {"2026-07-01T06:30:00-05:30", kNoon},
+                                   {"2026-07-01T12:00:00.5Z", kNoon + 500'000},
+                                   {"2026-07-01T12:00:00.000001+00:00", kNoon + 1},
+                                   {"2024-02-29T23:30:00-05:30", 1'709'269'200 * kSecond},
+                                   {"1970-01-01T00:00:00-00:00", 0},
+                                   {"1969-12-31T23:59:59Z", -kSecond}}) {
+    const auto read = parse_rfc3339(text);
+    ASSERT_TRUE(read) << text << ": " << read.error().message();
+    EXPECT_EQ(*read, time) << text;
+  }
+}
+
+TEST(Rfc3339, AnythingElseIsRefusedByName) {
+  for (const char* text : {"",
+                           "yesterday",
+                           "2026-07-01",
+                           "2026-07-01T12:00:00",
+                           "2026-07-01T12:00Z",
+                           "2026-7-1T12:00:00Z",
+                           "2026-02-29T12:00:00Z",
+                           "2026-13-01T12:00:00Z",
+                           "2026-07-01T24:00:00Z",
+                           "2026-07-01T12:60:00Z",
+                           "2026-07-01T12:00:60Z",
+                           "2026-07-01T12:00:00.Z",
+                           "2026-07-01T12:00:00.0000001Z",
+                           "2026-07-01T12:00:00+2:00",
+                           "2026-07-01T12:00:00+0200",
+                           "2026-07-01T12:00:00+24:00",
+                           "2026-07-01T12:00:00+02:60",
+                           "2026-07-01T12:00:00+02",
+                           "2026-07-01T12:00:00ZZ",
+                           "2026-07-01T12:00:00Z ",
+                           " 2026-07-01T12:00:00Z",
+                           "2026-07-01X12:00:00Z",
+                           "1782907200"}) {
+    const auto read = parse_rfc3339(text);
+    ASSERT_FALSE(read) << text;
+    EXPECT_NE(read.error().message().find(std::string("'") + text), std::string::npos) << read.error().message();
+  }
+}
+
 TEST(Secret, IsReadOnlyByReveal) {
   const Secret secret("s3cr3t");
   EXPECT_EQ(secret.reveal(), "s3cr3t");

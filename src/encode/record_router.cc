@@ -32,7 +32,9 @@ std::string words_of(const RouteSpec::Part& part) {
   return "{field." + part.name + "}";
 }
 
-std::string_view words_of(ErrorCode reason) {
+}  // namespace
+
+std::string_view why_no_value(ErrorCode reason) noexcept {
   switch (reason) {
     case ErrorCode::wrong_type:
       return "holds an object or an array, which names nothing";
@@ -41,11 +43,9 @@ std::string_view words_of(ErrorCode reason) {
     case ErrorCode::too_large:
       return "is too long for a name";
     default:
-      return "has no value: it is absent, null or empty";
+      return "is absent, null or empty";
   }
 }
-
-}  // namespace
 
 RecordRouter::RecordRouter(RouteSpec spec)
     : spec_(std::move(spec)), values_(spec_.parts.size()), found_(spec_.parts.size(), Found::nothing) {
@@ -106,7 +106,10 @@ Result<void> RecordRouter::settle(std::size_t part, bool sound) {
     const std::size_t begin = route_.size();
     route_ += values_[part];
     keep_segment(route_, begin, spec_.names, spec_.hides_dots);
-    return {};
+    // A dot may have become three characters.
+    if (route_.size() - begin <= spec_.max_value) [[likely]]
+      return {};
+    route_.resize(begin);
   }
   const ErrorCode reason = !sound                      ? ErrorCode::malformed
                            : found == Found::structure ? ErrorCode::wrong_type
@@ -128,7 +131,7 @@ Error RecordRouter::missing(std::size_t part, ErrorCode reason) const {
       reason,
       fmt::format("the record names no key: {} {}; with on_missing_field: fallback it would go "
                   "to '{}'",
-                  printable(words_of(spec_.parts[part]), 200), words_of(reason), printable(spec_.fallback, 100)));
+                  printable(words_of(spec_.parts[part]), 200), why_no_value(reason), printable(spec_.fallback, 100)));
 }
 
 void RecordRouter::take(std::size_t part, std::string_view value) {

@@ -40,9 +40,8 @@ SealedBatch LostBatches::letter_of(LaneId worker, const EncodedChunk& chunk, con
   ends.lane = worker;
   ends.partition = chunk.partition;
   ends.first_sequence = letters_.fetch_add(1, memory_order_relaxed);
-  ends.recalls = false;  // its lane has asked
   ends.waker = {};
-  ends.budget = nullptr;  // its memory is that of the batch, many times over at most (memory_bound)
+  ends.budget = nullptr;  // its memory is that of the batch, counted as 'files given up' in memory_bound
   LaneSink end(std::move(ends), caught);
   PayloadBatch of;
   of.partition = chunk.partition;
@@ -81,7 +80,11 @@ Result<void> LostBatches::keep(LaneId worker, SealedBatch& batch, AckSet& acks, 
   }
   options_.queue->withdraw(worker);
   acks = std::move(letter.chunk.acks);
-  return fail(Error::fatal(ErrorCode::deadline, "the sink of the dead letters had no room by the drain deadline"));
+  return fail(
+      Error::fatal(ErrorCode::deadline,
+                   "the sink of the dead letters had no room by the drain deadline (pipeline.drain_timeout); it "
+                   "was given up because of: " +
+                       error.message()));
 }
 
 }  // namespace millrace

@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "millrace/pipeline/exactly_once.h"
 #include "pipeline/control_loop.h"
 #include "pipeline/run_view.h"
 #include "pipeline/sink_loop.h"
@@ -68,11 +69,28 @@ Pipeline& Pipeline::operator=(Pipeline&&) noexcept = default;
 Pipeline::~Pipeline() = default;
 
 Pipeline& Pipeline::sink(std::string name, Result<std::unique_ptr<Sink>> sink) {
+  if (name == kDeadLetterSink) {
+    sink = fail(Error::config(
+        fmt::format("no sink may have the name '{}', which is that of the letters' place: add that with dead_letter()",
+                    kDeadLetterSink)));
+  }
+  return add_sink(std::move(name), std::move(sink));
+}
+
+Pipeline& Pipeline::dead_letter(Result<std::unique_ptr<Sink>> sink) {
+  return add_sink(std::string(kDeadLetterSink), std::move(sink));
+}
+
+Pipeline& Pipeline::add_sink(std::string name, Result<std::unique_ptr<Sink>> sink) {
   auto& error = state_->assembly_error;
   if (!sink) {
     if (!error) error = std::move(sink).error();
   } else if (std::ranges::any_of(state_->sinks, [&](const auto& known) { return known.first == name; })) {
-    if (!error) error = Error::config(fmt::format("two sinks have the name '{}'; give each its own", name));
+    if (!error) {
+      error =
+          Error::config(name == kDeadLetterSink ? "dead letters have two places; call dead_letter() once"
+                                                : fmt::format("two sinks have the name '{}'; give each its own", name));
+    }
   } else {
     state_->sinks.emplace_back(std::move(name), *std::move(sink));
   }
@@ -133,11 +151,13 @@ Result<void> Pipeline::State::open_sinks(const SinkContext& context, const Meter
     MILLRACE_ASSIGN(auto pool, SinkPool::open({name, sink, std::move(own), parts.budget, parts.board}));
     parts.sinks.push_back(std::move(pool));
   }
-  SinkPool* const letters = parts.sinks.back()->holds_letters() ? parts.sinks.back().get() : nullptr;
+  // One for all of them, as it tells apart who gives up what.
+  const std::shared_ptr<LostBatches> letters =
+      parts.sinks.back()->holds_letters() ? parts.sinks.back()->make_lost_batches() : nullptr;
   for (std::size_t i = 0; i < sinks.size(); ++i) {
     if (sinks[i].second->retry_policy().on_failure != OnWriteFailure::drop) continue;
     if (letters != nullptr) {
-      parts.sinks[i]->give_up_to(*letters);
+      parts.sinks[i]->give_up_to(letters);
     } else {
       log.warn("what this sink cannot write is dropped, as it is told to, and nothing keeps it; a dead_letter would",
                {{"sink", sink_component(sinks[i].first)}});
@@ -148,29 +168,33 @@ Result<void> Pipeline::State::open_sinks(const SinkContext& context, const Meter
 
 // What a sink that writes exactly once needs of the others.
 Result<void> Pipeline::State::check_replays(const Source& source) const {
+  const std::string gap = source.replay_gap();
+  const BesideSink beside{
+      .replays = gap.empty(), .keeps_account = source.keeps_account(), .other_sinks = sinks.size() > 1};
+  const auto refuse = [](std::string text) { return fail(Error::config(std::move(text))); };
   for (const auto& [name, sink] : sinks) {
     const SinkTraits traits = sink->traits();
-    const bool by_content = sink->seal_policy().by_content;
-    if (!traits.recalls && !by_content) continue;
+    const SealPolicy policy = sink->seal_policy();
     const std::string who = sink_component(name);
-    if (name == kDeadLetterSink)
-      return fail(Error::config("dead letters are kept at least once; their sink cannot write exactly once"));
-    if (const std::string gap = source.replay_gap(); !gap.empty())
-      return fail(Error::config(fmt::format("{} cannot write exactly once: {}", who, gap)));
-    if (traits.recalls && !traits.ordered)
-      return fail(Error::config(fmt::format("{} recalls what it has written, so it must be ordered", who)));
-    if (traits.recalls && source.keeps_account()) {
-      return fail(Error::config(
-          fmt::format("{} writes exactly once by what it notes in the store, and a receipt names the object of each "
-                      "record, which this run does not know of those that an earlier one wrote: leave out receipt, or "
-                      "let files end by their records alone (max_file_age 0s, one open file)",
-                      who)));
-    }
-    if (by_content && sinks.size() > 1) {
-      return fail(Error::config(
-          fmt::format("{} seals by content alone, which needs to be the only sink: a position that waits for another "
-                      "one rests inside its files",
-                      who)));
+    if (name == kDeadLetterSink && (traits.recalls || policy.by_content))
+      return refuse("dead letters are kept at least once; their sink cannot write exactly once");
+    switch (exactly_once_gap(traits, policy, beside)) {
+      case ExactlyOnceGap::none:
+        break;
+      case ExactlyOnceGap::replay:
+        return refuse(fmt::format("{} cannot write exactly once: {}", who, gap));
+      case ExactlyOnceGap::order:
+        return refuse(fmt::format("{} recalls what it has written, so its traits must be ordered", who));
+      case ExactlyOnceGap::receipt:
+        return refuse(fmt::format(
+            "{} recalls what earlier runs have written, and a receipt names the object of each record, which "
+            "this run does not know of those: leave out the receipt, or let files end by content alone",
+            who));
+      case ExactlyOnceGap::company:
+        return refuse(
+            fmt::format("{} seals by content alone, which needs to be the only sink: a position that waits for another "
+                        "one rests inside its files",
+                        who));
     }
   }
   return {};

@@ -58,7 +58,7 @@ class RunBoard {
   Count records_revoked{0};   ///< encoded, and dropped with a lane that left before they were handed over
   // I/O threads.
   Count records_written{0};  ///< in batches that their writer called durable
-  Count letters_written{0};  ///< dead letters in such batches
+  Count letters_written{0};  ///< records whose dead letters are in such batches; a letter may be of many
   // Given up on the operator's word (on_failure: drop):
   Count records_dropped{0};   ///< and kept nowhere
   Count records_given_up{0};  ///< and handed to the sink of the dead letters

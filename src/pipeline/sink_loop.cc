@@ -105,7 +105,7 @@ void SinkLoop::answer(RecallRequest& question) {
     return guarded(shared_->name,
                    [&] { return writer_->recall(question.partition, question.from, question.origin.get()); });
   };
-  Result<Recall> recalled = try_until_done<Recall>(once);
+  Result<Recall> recalled = try_until_done<Recall>("asking what is written", once);
   if (recalled) {
     question.answer(*std::move(recalled));
     return;
@@ -117,34 +117,35 @@ void SinkLoop::answer(RecallRequest& question) {
 }
 
 Result<Receipt> SinkLoop::write(SealedBatch& batch) {
-  return try_until_done<Receipt>([&] { return try_once(batch); });
+  return try_until_done<Receipt>("a write", [&] { return try_once(batch); });
 }
 
 // One burst of tries, or tries without end: the policy decides.
 template <class T, class TryOnce>
-Result<T> SinkLoop::try_until_done(TryOnce try_once) {
+Result<T> SinkLoop::try_until_done(std::string_view what, TryOnce try_once) {
   const RetryPolicy& policy = shared_->retry;
   Backoff backoff(policy.backoff, *shared_->random);
   RetryMark mark(*shared_);
   for (int tries = 1;; ++tries) {
+    shared_->writing.fetch_add(1, memory_order_relaxed);
     Result<T> done = try_once();
+    shared_->writing.fetch_sub(1, memory_order_relaxed);
     if (done || !done.error().is_retryable()) return done;
     if (policy.on_failure != OnWriteFailure::stall && tries >= policy.max_attempts) {
       return fail(std::move(done).error().prefixed(fmt::format("given up after {} tries: ", tries)));
     }
     mark.note(done.error().describe());
-    if (!wait_for_next_try(backoff, done.error())) {
-      return fail(Error::fatal(ErrorCode::deadline, fmt::format("not done by the drain deadline after {} tries: {}",
-                                                                tries, done.error().describe())));
+    if (!wait_for_next_try(what, backoff, done.error())) {
+      return fail(
+          Error::fatal(ErrorCode::deadline, fmt::format("{} was not done by the drain deadline after {} tries: {}",
+                                                        what, tries, done.error().describe())));
     }
   }
 }
 
 Result<Receipt> SinkLoop::try_once(SealedBatch& batch) {
   const SteadyTime begun = shared_->clock->now();
-  shared_->writing.fetch_add(1, memory_order_relaxed);
   Result<Receipt> written = guarded(shared_->name, [&] { return writer_->write(batch); });
-  shared_->writing.fetch_sub(1, memory_order_relaxed);
   const double took = seconds(shared_->clock->now() - begun);
   SinkMetrics& metrics = shared_->metrics;
   if (written) {
@@ -156,11 +157,11 @@ Result<Receipt> SinkLoop::try_once(SealedBatch& batch) {
   return written;
 }
 
-bool SinkLoop::wait_for_next_try(Backoff& backoff, const Error& error) {
+bool SinkLoop::wait_for_next_try(std::string_view what, Backoff& backoff, const Error& error) {
   const Duration delay = backoff.next(error.retry_after());
   shared_->metrics.backoff_seconds.observe(seconds(delay));
   const LogLevel level = shared_->first_of_its_kind(error.code()) ? LogLevel::warn : LogLevel::debug;
-  shared_->log.log(level, "a write failed and is tried again",
+  shared_->log.log(level, fmt::format("{} failed and is tried again", what),
                    {{"sink", shared_->name},
                     {"try", std::to_string(backoff.attempts())},
                     {"wait", fmt::format("{:.3f}s", seconds(delay))},
@@ -242,31 +243,34 @@ void SinkLoop::deliver(SinkQueue::Taken taken, AckSet acks, const Receipt& recei
 }
 
 void SinkLoop::drop(SinkQueue::Taken taken, AckSet acks, const Error& error) {
-  shared_->log.error("a batch was dropped, as on_failure: drop says",
+  note_landing(taken.batch.chunk, "", true);
+  if (shared_->lost) {
+    // The acks go with the letter: the position waits until it is durable.
+    if (!as_giver_) as_giver_ = shared_->lost->new_worker();
+    auto kept = shared_->lost->keep(*as_giver_, taken.batch, acks, error, shared_->name, shared_->gate);
+    if (!kept) {
+      give_up_on(taken.partition,
+                 std::move(kept).error().prefixed("keeping " + describe(taken.batch) + " as a dead letter: "));
+      return abandon(std::move(taken), std::move(acks));
+    }
+  }
+  // Nothing is called given up that may still be written.
+  shared_->log.error(shared_->lost ? "a batch was given up, as it is told to, and becomes a dead letter"
+                                   : "a batch was given up, as it is told to, and is kept nowhere",
                      {{"sink", shared_->name}, {"batch", describe(taken.batch)}, {"error", error.describe()}});
   shared_->metrics.dropped.add();
   RunBoard::Count& records = shared_->lost ? shared_->board->records_given_up : shared_->board->records_dropped;
   records.fetch_add(taken.batch.chunk.records, memory_order_relaxed);
   shared_->board->batches_dropped.fetch_add(1, memory_order_relaxed);
   mark_lost(taken.batch, error);
-  note_landing(taken.batch.chunk, "", true);
-  if (!shared_->lost) {
-    acks.deliver();
-    return finish(std::move(taken));
-  }
-  // The acks go with the letter: the position waits until it is durable.
-  if (!as_giver_) as_giver_ = shared_->lost->new_worker();
-  auto kept = shared_->lost->keep(*as_giver_, taken.batch, acks, error, shared_->name, shared_->gate);
-  if (kept) return finish(std::move(taken));
-  Error cause = std::move(kept).error().prefixed("keeping " + describe(taken.batch) + " as a dead letter: ");
-  give_up_on(taken.partition, std::move(cause));
-  abandon(std::move(taken), std::move(acks));
+  acks.deliver();
+  finish(std::move(taken));
 }
 
 // One burst of tries: a note that cannot be left is no reason to lose more.
 void SinkLoop::mark_lost(SealedBatch& batch, const Error& error) {
   const auto once = [&] { return guarded(shared_->name, [&] { return writer_->lost(batch, error); }); };
-  if (auto marked = try_until_done<void>(once); !marked) {
+  if (auto marked = try_until_done<void>("leaving a note", once); !marked) {
     shared_->log.warn("of a batch that was dropped no note could be left where it would be",
                       {{"sink", shared_->name}, {"batch", describe(batch)}, {"error", marked.error().describe()}});
   }

@@ -47,7 +47,7 @@ struct SinkShared {
   Clock* const clock;
   Random* random = &Random::system();
   std::shared_ptr<RunBoard> board;
-  Atomic<std::size_t> writing{0};  ///< calls of Writer::write under way
+  Atomic<std::size_t> writing{0};  ///< calls of a writer under way, close() excepted
   SinkMetrics metrics;
   Logger log;
   std::shared_ptr<LostBatches>
@@ -83,9 +83,9 @@ class SinkLoop {
   void answer(RecallRequest& question);
   [[nodiscard]] Result<Receipt> write(SealedBatch& batch);
   template <class T, class TryOnce>
-  [[nodiscard]] Result<T> try_until_done(TryOnce try_once);
+  [[nodiscard]] Result<T> try_until_done(std::string_view what, TryOnce try_once);
   [[nodiscard]] Result<Receipt> try_once(SealedBatch& batch);
-  [[nodiscard]] bool wait_for_next_try(Backoff& backoff, const Error& error);
+  [[nodiscard]] bool wait_for_next_try(std::string_view what, Backoff& backoff, const Error& error);
   [[nodiscard]] bool too_late() const;
   [[nodiscard]] bool drops(const Error& error) const;
   void settle(SinkQueue::Taken taken, AckSet acks, const Result<Receipt>& written);

@@ -73,14 +73,15 @@ SinkPool::~SinkPool() {
   if (!closed_) std::ignore = close(shared_->clock->now());
 }
 
-void SinkPool::give_up_to(SinkPool& letters) {
-  const std::shared_ptr<SinkShared>& place = letters.shared_;
-  shared_->lost = std::make_shared<LostBatches>(LostBatches::Options{.keep_alive = place,
-                                                                     .queue = &place->queue,
-                                                                     .gate = &place->gate,
-                                                                     .ends = letters.lane_options_,
-                                                                     .spec = letters.encode_spec(),
-                                                                     .clock = place->clock});
+void SinkPool::give_up_to(std::shared_ptr<LostBatches> place) { shared_->lost = std::move(place); }
+
+std::shared_ptr<LostBatches> SinkPool::make_lost_batches() {
+  return std::make_shared<LostBatches>(LostBatches::Options{.keep_alive = shared_,
+                                                            .queue = &shared_->queue,
+                                                            .gate = &shared_->gate,
+                                                            .ends = lane_options_,
+                                                            .spec = encode_spec(),
+                                                            .clock = shared_->clock});
 }
 
 void SinkPool::start() {

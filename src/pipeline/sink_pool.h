@@ -29,7 +29,9 @@ class SinkPool {
   SinkPool& operator=(const SinkPool&) = delete;
 
   /// Batches that this sink gives up are kept by `letters`, which is closed after it. Before start().
-  void give_up_to(SinkPool& letters);
+  void give_up_to(std::shared_ptr<LostBatches> place);
+  /// Of the letters' own pool: what the others give up goes through it.
+  [[nodiscard]] std::shared_ptr<LostBatches> make_lost_batches();
   void start();
 
   [[nodiscard]] const std::string& name() const noexcept { return name_; }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "millrace/ack/ledger.h"
 #include "millrace/base/printable.h"
 #include "millrace/record/record_place.h"
 
@@ -18,13 +19,9 @@ bool RecordFlow::reject(Error error, OnError policy, StageId stage, const Record
   const bool skip = policy == OnError::skip && error.is_record();
   const ErrorCode code = error.code();
   if (skip) {
-    ++rejected;
-    rejected_as = code;
+    if (!rejected_as) rejected_as = code;
     if (kept_by != nullptr) kept_by->note(error, stage);
-    auto found =
-        std::find_if(skipped_.begin(), skipped_.end(), [code](const auto& entry) { return entry.first == code; });
-    if (found == skipped_.end()) found = skipped_.insert(found, {code, 0});
-    ++found->second;
+    RecordFates::add(skipped_, code, 1);
     // Formatting each of a million bad records would cost more than reading them.
     if (std::find(logged_.begin(), logged_.end(), code) != logged_.end()) return true;
     logged_.push_back(code);

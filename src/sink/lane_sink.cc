@@ -238,6 +238,8 @@ void LaneSink::seal_due_files() {
 
 void LaneSink::seal(SealReason reason) {
   if (recall_ && reason != SealReason::pressure) tell_recalled();
+  // What holds the watermark may not end, so ending the others would bring it no further.
+  if (reason == SealReason::pressure && !files_.empty() && !may_end(*files_.front())) return;
   const bool by_force = reason == SealReason::pressure || reason == SealReason::drain;
   for (std::size_t i = 0; i < files_.size();) {
     if (!by_force || may_end(*files_[i])) {
@@ -348,7 +350,7 @@ void LaneSink::share_memory() {
       if (!spill(**fullest)) {
         const auto gain = [this](const auto& file) { return may_end(*file) ? file->memory() : 0; };
         const auto largest = std::ranges::max_element(files_, {}, gain);
-        if (gain(*largest) == 0) return;  // what may not end is bounded by its own limits
+        if (gain(*largest) == 0) return;  // bounded by limits: of now, or of the run that began it
         seal_file(static_cast<std::size_t>(largest - files_.begin()), SealReason::pressure);
       }
     } else {

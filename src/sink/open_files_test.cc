@@ -168,7 +168,7 @@ TEST_F(OpenFilesTest, K16_AFullSpoolSealsAndIsUsedAgainWhenThereIsRoom) {
 }
 
 // A replay makes the same file elsewhere, with more memory or less, and has to find its own bytes there.
-TEST_F(OpenFilesTest, K01_WhereMemoryEndedLeavesNoTraceInTheBytes) {
+TEST_F(OpenFilesTest, WhereMemoryEndedLeavesNoTraceInTheBytes) {
   const ScratchFolder folder;
   const auto spool = Spool::open(folder.path(), 0);
   ASSERT_TRUE(spool);

@@ -31,6 +31,15 @@ struct Written {
   friend bool operator==(const Written&, const Written&) = default;
 };
 
+std::vector<Written> written_to(const testing::SealedShelf& shelf) {
+  std::vector<Written> all;
+  for (const SealedBatch& batch : shelf.batches) {
+    all.push_back({batch.chunk.series, batch.chunk.first_offset.value(), batch.chunk.last_offset.value(),
+                   std::string(batch.chunk.bytes.view())});
+  }
+  return all;
+}
+
 struct RecallTest : ::testing::Test {
   testing::ManualClock clock;
   testing::SealedShelf shelf;
@@ -58,14 +67,7 @@ struct RecallTest : ::testing::Test {
     sink.end_record(meta, ack);
     if (sink.seal_due()) sink.seal_due_files();
   }
-  std::vector<Written> written() {
-    std::vector<Written> all;
-    for (const SealedBatch& batch : shelf.batches) {
-      all.push_back({batch.chunk.series, batch.chunk.first_offset.value(), batch.chunk.last_offset.value(),
-                     std::string(batch.chunk.bytes.view())});
-    }
-    return all;
-  }
+  std::vector<Written> written() const { return written_to(shelf); }
 };
 
 TEST_F(RecallTest, WhatIsDurableIsLeftOut) {
@@ -117,6 +119,21 @@ TEST_F(RecallTest, AFileWhoseLastRecordDoesNotComeEndsBehindItsPlace) {
   EXPECT_TRUE(shelf.batches.empty());
   put(sink, 5, kHour);
   EXPECT_EQ(written(), (std::vector<Written>{{{0, ""}, 0, 3, "0;1;2;3;"}}));
+}
+
+// A lane at its limit of pending batches asks over and over until the file that holds the watermark is whole.
+TEST_F(RecallTest, WhatCannotMoveTheWatermarkIsNotEndedForIt) {
+  shelf.recall.unsettled = {{{0, ""}, Offset(0), Offset(6)}};
+  LaneSink sink = make({.boundary = SealPolicy::Boundary::hour, .max_open = 4});
+  begin(sink);
+  put(sink, 0, 0);
+  put(sink, 1, kHour);
+  sink.seal(SealReason::pressure);
+  EXPECT_TRUE(shelf.batches.empty());
+  put(sink, 6, 0);
+  put(sink, 7, kHour);
+  sink.seal(SealReason::pressure);
+  EXPECT_EQ(written(), (std::vector<Written>{{{0, ""}, 0, 6, "0;6;"}, {{1, ""}, 1, 7, "1;7;"}}));
 }
 
 TEST_F(RecallTest, INV1_WhatMayNotEndIsPutOffByADrain) {
@@ -181,32 +198,25 @@ TEST_F(RecallTest, RoomIsMadeBehindAWholeSourceRecord) {
   EXPECT_EQ(written(), (std::vector<Written>{{{kNone, "b"}, 0, 0, "x"}}));
 }
 
-/// One run over the records from `from` on, sealed by chance, until `stop`; what it sealed, in order.
-struct Run {
-  testing::SealedShelf shelf;
-  std::vector<Written> sealed;
-  std::int64_t put_off = 0;
-};
-
 int hour_of(std::int64_t offset) {
   return static_cast<int>((static_cast<std::uint64_t>(offset) * 2654435761U >> 7U) % 3);
 }
 
-void run(Run& out, const SealPolicy& policy, std::int64_t from, std::int64_t to, bool to_the_end,
-         const std::vector<std::int64_t>& pressures) {
+/// One run over the records from `from` to before `to`, with pressure behind some; what it sealed, in order.
+std::vector<Written> run(const Recall& recall, const SealPolicy& policy, std::int64_t from, std::int64_t to,
+                         bool to_the_end, const std::vector<std::int64_t>& pressures) {
   testing::ManualClock clock;
+  testing::SealedShelf shelf;
+  shelf.recall = recall;
   LaneSink sink({.lane = LaneId(1), .partition = kPartition, .policy = policy, .clock = &clock, .recalls = true},
-                out.shelf);
+                shelf);
   RecallTest::begin(sink);
   for (std::int64_t i = from; i < to; ++i) {
     RecallTest::put(sink, i, hour_of(i) * kHour);
     if (std::ranges::find(pressures, i) != pressures.end()) sink.seal(SealReason::pressure);
   }
   sink.seal(to_the_end ? SealReason::lane_end : SealReason::drain);
-  for (const SealedBatch& batch : out.shelf.batches) {
-    out.sealed.push_back({batch.chunk.series, batch.chunk.first_offset.value(), batch.chunk.last_offset.value(),
-                          std::string(batch.chunk.bytes.view())});
-  }
+  return written_to(shelf);
 }
 
 // Goal: whatever was durable when a run died, whichever limits the next one has, and whether or not the write under way
@@ -230,18 +240,19 @@ RC_GTEST_PROP(Recalls, INV1_EachRecordIsWrittenOnceWhereverARunDies, ()) {
   std::vector<Written> in_flight;
   std::int64_t floor = 0;
   for (int deaths = *rc::gen::inRange(1, 5);; --deaths) {
-    Run now;
-    now.shelf.recall.floor = Offset(floor);
-    for (const auto& [hour, last] : through) now.shelf.recall.durable.push_back({{hour, ""}, Offset(last)});
+    Recall recall;
+    recall.floor = Offset(floor);
+    for (const auto& [hour, last] : through) recall.durable.push_back({{hour, ""}, Offset(last)});
     for (const Written& file : in_flight)
-      now.shelf.recall.unsettled.push_back({file.series, Offset(file.first), Offset(file.last)});
+      recall.unsettled.push_back({file.series, Offset(file.first), Offset(file.last)});
     const bool last_run = deaths == 0;
-    run(now, limits(), floor, last_run ? records : *rc::gen::inRange<std::int64_t>(floor, records + 1), last_run,
-        pressures());
+    const std::vector<Written> sealed =
+        run(recall, limits(), floor, last_run ? records : *rc::gen::inRange<std::int64_t>(floor, records + 1), last_run,
+            pressures());
     // Written in order; the run dies in the middle of the write after `durable` of them.
-    const std::size_t durable = last_run ? now.sealed.size() : *rc::gen::inRange<std::size_t>(0, now.sealed.size() + 1);
-    for (std::size_t i = 0; i < std::min(durable + 1, now.sealed.size()); ++i) {
-      const Written& file = now.sealed[i];
+    const std::size_t durable = last_run ? sealed.size() : *rc::gen::inRange<std::size_t>(0, sealed.size() + 1);
+    for (std::size_t i = 0; i < std::min(durable + 1, sealed.size()); ++i) {
+      const Written& file = sealed[i];
       const auto same_series = [&](const Written& other) { return other.series == file.series; };
       const auto left = std::ranges::find_if(in_flight, same_series);
       if (left != in_flight.end()) RC_ASSERT(*left == file);  // the same name and the same bytes

@@ -11,6 +11,7 @@
 #include "millrace/decode/raw.h"
 #include "millrace/encode/encode.h"
 #include "millrace/ops/ops.h"
+#include "tests/chain/lane_rig.h"
 
 namespace millrace::testing {
 namespace {
@@ -18,7 +19,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using Reasons = std::map<std::string, std::uint64_t>;
 
 // Refuses what the test calls bad, by `policy`.
 auto refusing(std::function<bool(std::string_view)> is_bad, OnError policy = OnError::skip) {
@@ -164,6 +164,55 @@ TEST_F(DeadLetters, M12_WhatThrowsEndsTheRunUnderAnyPolicy) {
   EXPECT_THAT(letters->lines(), ElementsAre("p0-1"));
 }
 
+// INV-2: 27 of 30 records are durable when the time of the drain is up; the three letters are what is open.
+TEST_F(DeadLetters, INV2_LettersThatAreNotDurableAreCounted) {
+  PipelineOptions options = quick();
+  options.drain_timeout = std::chrono::milliseconds(200);
+  letters->hold();
+  const auto topic = filled(1, 30);
+  Pipeline pipeline(options);
+  pipeline.sink(CaptureSink::make(written, small_chunks(1))).dead_letter(letters_sink()).chain(refusing(ends_in_seven));
+  BackgroundRun background(pipeline, MemorySource::make(topic));
+  ASSERT_TRUE(eventually([&] { return pipeline.snapshot().records_out == 27; }));
+  pipeline.stop_handle().request();
+  const RunReport& report = background.join();
+  EXPECT_EQ(report.state, ExitState::failed);
+  ASSERT_TRUE(report.error);
+  EXPECT_EQ(report.error->code(), ErrorCode::not_durable) << why(report);
+  EXPECT_EQ(report.records_unacknowledged, 3U);
+  EXPECT_EQ(report.records_dead_lettered, (Reasons{{"malformed", 3}}));
+  EXPECT_EQ(report.dead_letters_written, 0U);
+  EXPECT_EQ(topic->committed().at(partition(0)), Watermark(7));
+}
+
+// INV-6: what keeps account tells the first fault of a record, whether or not there is a place for letters.
+TEST_F(DeadLetters, INV6_ARecordOfTwoFaultsIsCountedByTheFirst) {
+  for (const bool kept : {false, true}) {
+    std::vector<RigSink> sinks(1);
+    if (kept) sinks.push_back({.name = std::string(kDeadLetterSink)});
+    LaneRig rig(sinks);
+    rig.ledger = std::make_shared<Ledger>();
+    const auto each = [](std::string_view text, auto emit) {
+      for (const char c : text) emit(std::string(1, c));
+    };
+    const auto refuse = [](const std::string& text) -> Result<std::string> {
+      if (text == "m") return fail(Error::record(ErrorCode::malformed, "m"));
+      if (text == "w") return fail(Error::record(ErrorCode::wrong_type, "w"));
+      return text;
+    };
+    rig.chain(decode::raw() | ops::flat_map(each) | ops::try_map(refuse, {.on_error = OnError::skip}) | encode::raw());
+    rig.feed({"mw", "wm", "awm", "a"});
+    RecordFates fates;
+    for (const RecordAccount& account : rig.ledger->take(kRigPartition, Watermark(4)).accounts) fates += account.fates;
+    EXPECT_EQ(fates.in, 4U);
+    EXPECT_EQ(fates.out, 1U);
+    EXPECT_THAT(
+        kept ? fates.dead_lettered : fates.skipped,
+        ::testing::UnorderedElementsAre(std::pair(ErrorCode::malformed, 1U), std::pair(ErrorCode::wrong_type, 2U)));
+    EXPECT_THAT(kept ? fates.skipped : fates.dead_lettered, IsEmpty());
+  }
+}
+
 // INV-4: letters that nobody takes hold the lane up, as any sink's output does, and cost no memory without end.
 TEST_F(DeadLetters, INV4_ALaneWaitsForAFullSinkOfLetters) {
   PipelineOptions options = quick();
@@ -177,6 +226,7 @@ TEST_F(DeadLetters, INV4_ALaneWaitsForAFullSinkOfLetters) {
   BackgroundRun background(pipeline, MemorySource::make(topic));
   ASSERT_TRUE(letters->wait_for_held(1));
   ASSERT_TRUE(eventually([&] { return pipeline.snapshot().lanes_blocked == 1; }));
+  EXPECT_LT(pipeline.snapshot().inflight_bytes, 1024U) << "one file of two letters, and what it costs beside them";
   letters->release();
   const RunReport& report = background.join();
   ASSERT_EQ(report.state, ExitState::completed) << why(report);
@@ -218,6 +268,8 @@ TEST_F(DeadLetters, LettersAloneAreNoPipeline) {
   pipeline.dead_letter(letters_sink()).chain(refusing(ends_in_seven));
   const RunReport report = pipeline.run(MemorySource::make(filled_and_ended(1, 1)));
   EXPECT_EQ(report.exit_code(), 2);
+  ASSERT_TRUE(report.error);
+  EXPECT_THAT(report.error->message(), HasSubstr("has no sink"));
 }
 
 // It is given first, and a chain that names no sink still means the other.

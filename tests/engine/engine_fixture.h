@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "line_chain.h"
+#include "millrace/pipeline/config_chain.h"
 #include "millrace/pipeline/pipeline.h"
 #include "millrace/testing/capture_sink.h"
 #include "millrace/testing/manual_clock.h"
@@ -22,6 +24,12 @@ namespace millrace::testing {
 
 inline PartitionId partition(std::uint32_t id) { return PartitionId(id); }
 inline LaneId lane(std::uint32_t id) { return LaneId(id); }
+
+/// Counts of a report.
+using Reasons = std::map<std::string, std::uint64_t>;
+
+/// A chain that looks into nothing: each payload and a line feed.
+inline ChainFactory passing() { return make_config_chain({}, {}); }
 
 /// "p3-17": names partition and offset, so that what came out says where it came from.
 inline std::string payload_of(std::uint32_t partition, std::size_t offset) {

@@ -16,6 +16,9 @@ struct ExactlyOnce : ::testing::Test {
   MemorySourceOptions source;
   PipelineOptions options = quick();
 
+  // Whoever waits for what a drain will never bring waits longer than the test may last.
+  ExactlyOnce() { options.drain_timeout = std::chrono::hours(1); }
+
   static CaptureSinkOptions by_content() {
     CaptureSinkOptions sink = small_chunks(10);
     sink.policy.by_content = true;
@@ -46,7 +49,6 @@ TEST_F(ExactlyOnce, INV1_AStopPutsOffWhatMayNotEnd) {
     EXPECT_EQ(report.state, ExitState::stopped) << why(report);
     EXPECT_EQ(report.records_unacknowledged, 0U) << "left on purpose, and read again";
     EXPECT_EQ(report.records_put_off, 5U);
-    EXPECT_LT(report.elapsed, std::chrono::seconds(20)) << "nobody waited for them";
   }
   EXPECT_EQ(topic->committed().at(partition(0)), Watermark(20));
   for (std::size_t i = 25; i < 40; ++i) topic->append(partition(0), payload_of(0, i));
@@ -111,7 +113,6 @@ TEST_F(ExactlyOnce, WithoutAnAnswerNothingIsWritten) {
   EXPECT_EQ(report.exit_code(), 1);
   EXPECT_THAT(why(report), HasSubstr("what is written of partition 0 already: other records"));
   EXPECT_TRUE(capture->batches().empty());
-  EXPECT_LT(report.elapsed, std::chrono::seconds(20)) << "nothing is waited for";
 }
 
 TEST_F(ExactlyOnce, AStopDoesNotWaitForAnAnswer) {
@@ -124,7 +125,6 @@ TEST_F(ExactlyOnce, AStopDoesNotWaitForAnAnswer) {
   auto topic = filled_and_ended(1, 30);
   const RunReport report = run.run(MemorySource::make(topic, source));
   EXPECT_EQ(report.state, ExitState::stopped) << why(report);
-  EXPECT_LT(report.elapsed, std::chrono::seconds(20));
   EXPECT_TRUE(topic->committed().empty());
 }
 
@@ -159,6 +159,21 @@ TEST_F(ExactlyOnce, WhatCannotHoldIsRefused) {
   CaptureSinkOptions unordered = recalling();
   unordered.traits.ordered = false;
   EXPECT_THAT(refused(pipeline(unordered)), HasSubstr("ordered"));
+  Pipeline letters(options);
+  letters.sink(CaptureSink::make(capture, small_chunks()))
+      .dead_letter(CaptureSink::make(capture, recalling()))
+      .chain_factory(LineChain::factory());
+  EXPECT_THAT(refused(std::move(letters)), HasSubstr("at least once"));
+  Pipeline routed(options);
+  CaptureSinkOptions by_value = small_chunks();
+  by_value.policy.routed = true;
+  routed.sink(CaptureSink::make(capture, small_chunks()))
+      .dead_letter(CaptureSink::make(capture, by_value))
+      .chain_factory(LineChain::factory());
+  EXPECT_THAT(refused(std::move(routed)), HasSubstr("keeps records apart"));
+  source.keeps_account = true;
+  EXPECT_THAT(refused(pipeline(recalling())), HasSubstr("receipt"));
+  source.keeps_account = false;
   source.replay_gap = "it forgets";
   EXPECT_THAT(refused(pipeline(by_content())), HasSubstr("it forgets"));
   EXPECT_THAT(refused(pipeline(recalling())), HasSubstr("it forgets"));

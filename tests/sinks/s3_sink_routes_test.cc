@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "connectors/s3/sink.h"
+#include "millrace/testing/faulty_store.h"
 #include "millrace/testing/memory_store.h"
 #include "sink_run.h"
 
@@ -31,6 +32,7 @@ struct Routed {
     options.wrap = false;
     options.probe = false;
     options.max_file_age = Duration(0);
+    options.retry_delay = std::chrono::milliseconds(1);
   }
   RunReport run(const std::vector<std::string>& payloads, const DecodeOptions& decode = {}) {
     const auto topic = std::make_shared<MemoryTopic>(1);
@@ -38,8 +40,9 @@ struct Routed {
     topic->end();
     auto checked = s3_sink::check(options);
     EXPECT_TRUE(checked) << checked.error().message();
-    auto sink = s3_sink::make_sink(*std::move(checked),
-                                   [this](const StoreUrl&, const StoreOptions&, const StoreContext&) { return store; });
+    const std::shared_ptr<ObjectStore> written_to = faulty ? std::shared_ptr<ObjectStore>(faulty) : store;
+    auto sink = s3_sink::make_sink(*std::move(checked), [written_to](const StoreUrl&, const StoreOptions&,
+                                                                     const StoreContext&) { return written_to; });
     const EncodeSpec spec = sink->encode_spec();
     metrics = std::make_shared<MetricRegistry>();
     Pipeline pipeline(quick_run());
@@ -57,6 +60,7 @@ struct Routed {
   }
   S3SinkOptions options;
   std::shared_ptr<MemoryStore> store = std::make_shared<MemoryStore>();
+  std::shared_ptr<FaultyStore> faulty;  ///< over `store`; null: nothing fails
   std::shared_ptr<MetricRegistry> metrics;
   std::map<PartitionId, Watermark> committed;
 };
@@ -127,7 +131,12 @@ TEST(S3SinkRoutes, K12_UuidsTellTheFilesOfTwoRunsApart) {
   const std::vector<std::string> payloads{R"({"n":0})", R"({"n":1})"};
   routed.options.file_rotation = FileRotation::messages;
   routed.options.max_messages_per_file = 1;
+  routed.faulty = std::make_shared<FaultyStore>(routed.store);
+  routed.faulty->add(
+      {.op = StoreOp::put, .times = 2, .error = Error::retryable(ErrorCode::unavailable, "503"), .done_anyway = true});
   ASSERT_EQ(routed.run(payloads).state, ExitState::completed);
+  EXPECT_EQ(routed.faulty->hits(), 2U);
+  EXPECT_EQ(routed.store->contents().size(), 2U) << "a try whose answer was lost has written what the next one finds";
   ASSERT_EQ(routed.run(payloads).state, ExitState::completed);
   std::set<std::string> uuids;
   for (const auto& [key, body] : routed.store->contents()) {

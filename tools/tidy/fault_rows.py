@@ -5,7 +5,8 @@ import re
 from tree import Finding, without_comments
 
 PAGE = "tests/FAULTS.md"
-ROWS = re.compile(r"(?:[A-M]\d\d_)+")
+# Behind the invariants that a name begins with.
+ROWS = re.compile(r"(?:INV\d+_)*((?:[A-M]\d\d_)+)")
 TEST = re.compile(r"\b(?:TEST|TEST_F|TEST_P|TYPED_TEST|RC_GTEST_PROP|RC_GTEST_FIXTURE_PROP)\s*\(\s*(\w+)\s*,\s*(\w+)")
 # A case of a suite that many stores run: {"A05_EmptySegmentsAreKept", function, predicate}.
 CASE = re.compile(r'^\s*\{"(\w+)",\s*\w+,', re.MULTILINE)
@@ -14,7 +15,7 @@ PAGE_ROW = re.compile(r"^\| ([A-M]\d\d) \|(.*)\|\s*$")
 
 def rows_of(name):
     front = ROWS.match(name)
-    return front.group().rstrip("_").split("_") if front else []
+    return front.group(1).rstrip("_").split("_") if front else []
 
 
 def tests_of(tree):

@@ -195,6 +195,14 @@ class FaultRows(unittest.TestCase):
         self.assertEqual(self.found(self.PAGE[:1] + ["| B02 | both | `Frames.Plain` |"] + self.PAGE[2:]), [("src/x/a_test.cc", 1, "fault-rows")])
         self.assertEqual(len(fault_rows.check(Tree(self.TREE))), 5, "no page at all")
 
+    def test_a_row_behind_an_invariant(self):
+        for name in ("INV1_A01_Kept", "INV4_INV10_A01_Kept"):
+            with self.subTest(name):
+                more = {"src/x/z_test.cc": f"TEST(Frames, {name}) {{}}\n"}
+                self.assertEqual(self.found(self.PAGE, **more), [("src/x/z_test.cc", 1, "fault-rows")])
+                named = [self.PAGE[0].replace("`Frames.Plain`", f"`Frames.{name}`")] + self.PAGE[1:]
+                self.assertEqual(self.found(named, **more), [])
+
     def test_a_name_that_the_tree_lacks(self):
         for name in ("Frames.A01_Gone", "Frames.Plainer", "D04_Every", "E05_fast.fault"):
             with self.subTest(name):

@@ -17,9 +17,6 @@
 
 namespace millrace {
 
-/// What messages and landings call the place of dead letters; no other sink of a pipeline may have this name.
-inline constexpr std::string_view kDeadLetterSink = "dead_letter";
-
 /// What became of a number of source records; each has one fate: in = out + filtered + skipped + dead-lettered.
 struct RecordFates {
   using ByReason = std::vector<std::pair<ErrorCode, std::uint64_t>>;

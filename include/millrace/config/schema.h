@@ -45,6 +45,7 @@ struct OptionDescription {
   std::optional<double> min;         ///< as in OptionNotes
   std::optional<double> max;
   std::vector<OptionDescription> nested;  ///< of a section
+  bool any_form = false;                  ///< a scalar or a mapping, as `type` says (OptionForm)
 };
 
 /// A component's keys, in the order of the page.
@@ -70,9 +71,17 @@ struct OptionNotes {
 template <class E>
 struct EnumNames;
 
+/// Specialise for a key's type that has a form of its own, such as a word or a mapping of one key:
+/// `static std::string type()` for the page ("earliest|{offset: N}"), `static std::string text(const T&)` for a
+/// default, `static void read(const ConfigSection& at, T& out, ConfigProblems& problems)`.
+template <class T>
+struct OptionForm;
+template <class T>
+concept HasOptionForm = requires { OptionForm<T>::type(); };
+
 /// Reads one scalar, list or map into `out`; adds what is wrong to `problems`. The types a key may have: bool,
 /// integers, double, std::string, ByteSize, Duration, Secret, enums with EnumNames, std::vector<std::string>,
-/// std::map<std::string, std::string>, std::optional of these.
+/// std::map<std::string, std::string>, what has an OptionForm, std::optional of these.
 struct OptionReader {
   static void read(const ConfigSection& at, const OptionDescription& option, const OptionNotes& notes, bool& out,
                    ConfigProblems& problems);

@@ -30,6 +30,10 @@ void describe_type(const T& value, OptionDescription& option) {
     using Inner = typename T::value_type;
     describe_type<Inner>(value ? *value : Inner{}, option);
     if (!value) option.default_text.clear();
+  } else if constexpr (HasOptionForm<T>) {
+    option.type = OptionForm<T>::type();
+    option.any_form = true;
+    option.default_text = OptionForm<T>::text(value);
   } else if constexpr (std::is_enum_v<T>) {
     option.type = "one of ";
     for (const auto& [name, known] : EnumNames<T>::names) {
@@ -77,6 +81,8 @@ void read_value(const ConfigSection& at, const OptionDescription& option, const 
     typename T::value_type value{};
     read_value(at, option, notes, value, problems);
     out = std::move(value);
+  } else if constexpr (HasOptionForm<T>) {
+    OptionForm<T>::read(at, out, problems);
   } else if constexpr (std::is_enum_v<T>) {
     if (const auto index = OptionReader::read_choice(at, option, problems)) {
       out = std::data(EnumNames<T>::names)[*index].second;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values a person writes: sizes ("8MiB", "8MB", "8388608"), durations ("250ms", "5s", "1m30s"), secrets.
+// Values a person writes: sizes ("8MiB", "8MB", "8388608"), durations ("250ms", "5s", "1m30s"), times,
+// secrets.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +24,10 @@ struct ByteSize {
 /// Units ns, us, ms, s, m, h, d; several may follow each other, largest first. "0s" is zero; a bare number is refused.
 [[nodiscard]] Result<Duration> parse_duration(std::string_view text);
 [[nodiscard]] std::string to_string(Duration duration);
+
+/// A date-time of RFC 3339 with its offset, to a microsecond: "2026-07-01T12:00:00Z", "2026-07-01T14:00:00.5+02:00".
+/// Fails (config) with what is expected.
+[[nodiscard]] Result<UnixMicros> parse_rfc3339(std::string_view text);
 
 /// Text that appears in no output. Read it with reveal(), only where it is used.
 class Secret {

@@ -21,6 +21,9 @@
 
 namespace millrace {
 
+/// Why a value has no place in a key, to be read behind its name: "{field.a} holds an object ...".
+[[nodiscard]] std::string_view why_no_value(ErrorCode reason) noexcept;
+
 class RecordRouter {
  public:
   explicit RecordRouter(RouteSpec spec);

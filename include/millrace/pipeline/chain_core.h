@@ -71,14 +71,14 @@ class ChainCore {
   [[nodiscard]] AckRef split_before(std::size_t end);
   [[nodiscard]] bool blocked() const;
   void count_fate(bool reached) {
-    if (flow_.rejected != rejected_) {
-      letters_ ? fates_.dead_letter(letters_->reason()) : fates_.skip(flow_.rejected_as);
+    if (flow_.rejected_as) {
+      letters_ ? fates_.dead_letter(*flow_.rejected_as) : fates_.skip(*flow_.rejected_as);
+      flow_.rejected_as.reset();
     } else if (reached) {
       ++fates_.out;
     } else {
       ++fates_.filtered;
     }
-    rejected_ = flow_.rejected;
     filtered_ = flow_.filtered;
   }
   void close_account(std::size_t end);
@@ -103,8 +103,7 @@ class ChainCore {
   std::size_t accounted_ = 0;  ///< the first payload of it
   RecordFates fates_;
   std::uint64_t encoded_ = 0;   ///< of the run, in accounts that are closed
-  std::uint64_t rejected_ = 0;  ///< of flow_, behind the last record counted
-  std::uint64_t filtered_ = 0;
+  std::uint64_t filtered_ = 0;  ///< of flow_, behind the last record counted
 };
 
 /// Calls `body(state)`. What it throws ends here: the words of it, or nothing when it returned. The one place where

@@ -12,7 +12,6 @@
 #include "millrace/ack/ack_ref.h"
 #include "millrace/ack/ledger.h"
 #include "millrace/encode/dead_letter.h"
-#include "millrace/encode/record_router.h"
 #include "millrace/record/record_flow.h"
 #include "millrace/sink/lane_sink.h"
 
@@ -22,20 +21,12 @@ class DeadLetters final : public SkippedRecords {
  public:
   /// All outlive this.
   DeadLetters(LaneSink& sink, const EncodeSpec& spec, const RecordFlow& flow)
-      : sink_(&sink), flow_(&flow), format_(spec) {
-    if (sink.route_spec().empty()) return;
-    // By the values of the payload that was refused; a letter is never refused for want of one.
-    RouteSpec route = sink.route_spec();
-    route.on_missing = RouteSpec::OnMissing::fallback;
-    router_.emplace(std::move(route));
-  }
+      : sink_(&sink), flow_(&flow), format_(spec) {}
 
   [[nodiscard]] LaneSink& sink() noexcept { return *sink_; }
   /// Something of the present source record was skipped. The first fault of it stands in its letter.
   void note(const Error& error, StageId stage) override;
   [[nodiscard]] bool waiting() const noexcept { return fault_.has_value(); }
-  /// Of the last letter that was written.
-  [[nodiscard]] ErrorCode reason() const noexcept { return reason_; }
 
   /// The source record has gone through. True when the sink wants to be sealed, or is blocked.
   [[nodiscard]] bool write(std::string_view payload, const RecordMeta& meta, const AckRef& ack);
@@ -53,9 +44,7 @@ class DeadLetters final : public SkippedRecords {
   LaneSink* sink_;
   const RecordFlow* flow_;
   DeadLetterFormat format_;
-  std::optional<RecordRouter> router_;  ///< where the sink keeps records apart
   std::optional<Fault> fault_;
-  ErrorCode reason_{};
   RecordFates::ByReason counts_;
 };
 

@@ -71,14 +71,14 @@ class Pipeline {
   /// Adds a sink. Every record goes where the chain sends it; a chain without names sends to the only sink. A failed
   /// Result is kept and ends run() with its error, so that assembly reads as one expression.
   Pipeline& sink(Result<std::unique_ptr<Sink>> sink) { return this->sink("sink", std::move(sink)); }
+  /// `name`: any but kDeadLetterSink.
   Pipeline& sink(std::string name, Result<std::unique_ptr<Sink>> sink);
 
   /// Where records that a policy skips are kept, each with its bytes, where it came from, and why
   /// (docs/formats/dead_letter.md). Written as the sink's encode_spec() says, without its wrapper. Positions wait until
-  /// a letter is durable; a sink that drops what it cannot write is refused.
-  Pipeline& dead_letter(Result<std::unique_ptr<Sink>> sink) {
-    return this->sink(std::string(kDeadLetterSink), std::move(sink));
-  }
+  /// a letter is durable. Refused: a sink that drops what it cannot write, keeps records apart by their values, or
+  /// writes exactly once.
+  Pipeline& dead_letter(Result<std::unique_ptr<Sink>> sink);
 
   /// `factory`: callable taking ChainContext, returning a composition (`decode | ops | encode`); called once per lane.
   template <class Factory>
@@ -103,6 +103,7 @@ class Pipeline {
   [[nodiscard]] RunReport run(Result<std::unique_ptr<Source>> source);
 
  private:
+  Pipeline& add_sink(std::string name, Result<std::unique_ptr<Sink>> sink);
   struct State;
   std::unique_ptr<State> state_;
 };

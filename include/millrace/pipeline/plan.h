@@ -46,7 +46,6 @@ struct ExplainRequest {
   bool json = false;
   /// As the records will say it; `object` is an example. Null: the source cannot tell, and examples are made up.
   const Origin* names = nullptr;
-  bool splits_payloads = false;  ///< one payload may become several records
   /// Payloads to tell the keys of; null: none were given.
   const std::vector<std::string>* records = nullptr;
 };

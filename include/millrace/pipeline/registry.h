@@ -27,8 +27,9 @@ struct ReceiptRequest {
 
 /// What factories get beside their section.
 struct BuildContext {
-  std::string pipeline;     ///< the pipeline's name
-  std::size_t threads = 0;  ///< lane threads asked for; 0: cores
+  std::string pipeline;               ///< the pipeline's name
+  std::size_t threads = 0;            ///< lane threads asked for; 0: cores
+  bool per_partition_detail = false;  ///< metrics for each partition of a stream
   Clock* clock = &Clock::real();
   Random* random = &Random::system();
   Logger log;

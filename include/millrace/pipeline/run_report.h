@@ -29,13 +29,13 @@ struct RunReport {
   std::uint64_t records_left_out = 0;  ///< by a sink that has them from an earlier run (delivery: exactly_once)
   std::uint64_t records_put_off = 0;   ///< of files that may not end yet: the next run reads them again
   std::map<std::string, std::uint64_t> records_skipped;  ///< by reason; kept nowhere
-  /// By reason; handed to the sink of the dead letters, which has so many of them for sure.
+  /// By reason; handed to the sink of the dead letters. Of a batch that was given up ("write_dropped"), its records.
   std::map<std::string, std::uint64_t> records_dead_lettered;
-  std::uint64_t dead_letters_written = 0;
-  std::uint64_t objects_skipped = 0;      ///< left out unread by the source, as it was told to; earlier runs included
-  std::uint64_t objects_quarantined = 0;  ///< set aside by the source, as they could not be read; as above
-  std::uint64_t payload_bytes = 0;        ///< decoded payload bytes in
-  std::uint64_t bytes_written = 0;        ///< as sinks stored them
+  std::uint64_t dead_letters_written = 0;  ///< so many of these records are in letters that are durable
+  std::uint64_t objects_skipped = 0;       ///< left out unread by the source, as it was told to; earlier runs included
+  std::uint64_t objects_quarantined = 0;   ///< set aside by the source, as they could not be read; as above
+  std::uint64_t payload_bytes = 0;         ///< decoded payload bytes in
+  std::uint64_t bytes_written = 0;         ///< as sinks stored them
   std::uint64_t batches_written = 0;
   std::uint64_t records_unacknowledged = 0;  ///< batches still open at the end, in batches when records are not known
   std::uint64_t writes_dropped = 0;          ///< on_failure: drop

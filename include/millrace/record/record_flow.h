@@ -35,8 +35,9 @@ class RecordFlow {
 
   std::uint64_t decoded = 0;   ///< records decoders gave on
   std::uint64_t filtered = 0;  ///< records dropped on purpose
-  std::uint64_t rejected = 0;  ///< records rejected and skipped since the chain was built
-  ErrorCode rejected_as{};     ///< the last of them
+  /// Why the present source record was skipped, in whole or in part: the first fault of it. Reset by whoever knows
+  /// where a source record begins.
+  std::optional<ErrorCode> rejected_as;
   /// Counts the runs of the chain, so that a stage sees when a new one has begun.
   std::uint64_t run = 0;
   /// The stage whose code is running; what throws is named by it.

@@ -24,6 +24,9 @@
 
 namespace millrace {
 
+/// What messages and landings call the place of dead letters; no other sink of a pipeline may have this name.
+inline constexpr std::string_view kDeadLetterSink = "dead_letter";
+
 /// When an open chunk is sealed. Limits combine: whichever is met first. Checked after each whole source record, so a
 /// chunk may exceed a limit by what one record encodes to. 0 turns a limit off.
 struct SealPolicy {

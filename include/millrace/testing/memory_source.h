@@ -60,6 +60,7 @@ struct MemorySourceOptions {
   std::size_t batch_records = 0;  ///< payloads of one batch at most; 0: as many as asked for
   bool bounded = true;            ///< Finished follows when the script is through
   bool assign_all = true;         ///< the first event assigns every partition
+  bool keeps_account = false;     ///< as Source says; it gives no receipt
   std::string replay_gap;         ///< what Source::replay_gap says; the topic itself always gives the same again
   std::shared_ptr<MemoryScript> script = std::make_shared<MemoryScript>();
 };
@@ -85,6 +86,7 @@ class MemorySource final : public Source {
   void resume(std::span<const LaneId> lanes) override;
   void revoked(std::span<const LaneId> lanes) override;
   void close() override;
+  [[nodiscard]] bool keeps_account() const override { return options_.keeps_account; }
   [[nodiscard]] std::string replay_gap() const override { return options_.replay_gap; }
   [[nodiscard]] bool bounded() const override { return options_.bounded; }
 

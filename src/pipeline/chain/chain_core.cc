@@ -58,7 +58,7 @@ bool ChainCore::begin_run(const PayloadBatch& batch, std::size_t from, AckRef& a
   next = from_ = accounted_ = from;
   fates_ = {};
   encoded_ = filtered_ = 0;
-  rejected_ = flow_.rejected;
+  flow_.rejected_as.reset();
   ++flow_.run;
   for (const auto& output : outputs_) {
     output->begin_run(ack);

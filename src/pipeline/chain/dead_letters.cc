@@ -9,15 +9,9 @@ void DeadLetters::note(const Error& error, StageId stage) {
 
 bool DeadLetters::write(std::string_view payload, const RecordMeta& meta, const AckRef& ack) {
   const DeadLetter letter{flow_->stage_label(fault_->stage), fault_->reason, fault_->text, payload};
-  std::string_view route;
-  if (router_) {
-    route = router_->route(decode::Bytes{payload}, meta).value_or(std::string_view());
-    router_->clear_counts();
-  }
-  format_.append(letter, meta, sink_->begin_record(meta, route));
+  format_.append(letter, meta, sink_->begin_record(meta));
   sink_->end_record(meta, ack);
-  reason_ = fault_->reason;
-  RecordFates::add(counts_, reason_, 1);
+  RecordFates::add(counts_, fault_->reason, 1);
   fault_.reset();
   return sink_->seal_due() || sink_->blocked();
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Goal: a plan's memory holds what a decompressor or a compressor takes, and not much more. Method: what the allocator
-// has given out while streams of the largest kind each are read, against decompressor_memory(). What a call gives back
-// before it returns is not seen.
+// has given out while streams of the largest kind each are read, against decompressor_memory() and compressor_memory().
+// What a call gives back before it returns is not seen.
 #include <gtest/gtest.h>
 #include <zstd.h>
 
