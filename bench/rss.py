@@ -5,7 +5,9 @@
   ./dev bench --rss [--full]
 
 Three backfills from files to nowhere: one large object, many of 1 MiB, and many small gzip ones; --full takes 8 GiB and 10,000
-objects instead of a tenth of that. What is compared is the peak resident set of the whole process, so no clock is in it.
+objects instead of a tenth of that. A fourth lands records of 10,000 tenants in files of their own, all open at once, which share
+buffer_memory and spill the rest; --full takes ten times the records. What is compared is the peak resident set of the whole
+process, so no clock is in it.
 Exit code: 0 when every row keeps to its bound, 1 otherwise.
 """
 import argparse
@@ -45,12 +47,30 @@ def small_gzip(folder, scale):
         (folder / f"{i:06}.ndjson.gz").write_bytes(block)
 
 
-def measure(program, folder, keep):
+def tenants(folder, scale):
+    """Lines of 10,000 tenants in an order that visits all of them again and again: 2 GiB, or a tenth."""
+    tenant = 0
+    for number in range(200 // scale):
+        with open(folder / f"{number:03}.ndjson", "wb") as file:
+            for _ in range(100_000):
+                tenant = (tenant + 7919) % 10_000
+                file.write(b'{"tenant":"t%d",' % tenant + LINE[1:])
+
+
+def sink_of(make, keep):
+    if make is not tenants:
+        return "sink: {blackhole: {}}\n"
+    return (
+        f"sink: {{s3: {{url: 'file://{keep}/out/', path_template: '{{field.tenant}}', output_format: json_lines, max_file_size: 64MiB,\n"
+        f"  max_open_files: 10000, buffer_memory: 64MiB, spool_dir: '{keep}'}}}}\n"
+    )
+
+
+def measure(program, folder, keep, sink):
     """The bound in bytes, and the peak in bytes."""
     file = keep / "p.yaml"
     file.write_text(
-        f"source: {{s3: {{url: 'file://{folder}/', max_record_bytes: 1MiB, checkpoint: {{url: 'file://{keep}/m.json'}}}}}}\n"
-        "sink: {blackhole: {}}\n",
+        f"source: {{s3: {{url: 'file://{folder}/', lanes: {1 if 'tenant' in sink else 4}, max_record_bytes: 1MiB, checkpoint: {{url: 'file://{keep}/m.json'}}}}}}\n{sink}",
         encoding="utf-8",
     )
     plan = subprocess.run([program, "plan", file, "--format", "json"], check=True, capture_output=True, text=True)
@@ -71,13 +91,13 @@ def main():
     scale = 1 if given.full else 10
     kept = True
     print(f"{'row':<12}{'peak':>12}{'bound':>12}{'ratio':>8}")
-    for make in (large, many, small_gzip):
+    for make in (large, many, small_gzip, tenants):
         with tempfile.TemporaryDirectory() as name:
             folder, keep = pathlib.Path(name) / "in", pathlib.Path(name) / "keep"
             folder.mkdir()
             keep.mkdir()
             make(folder, scale)
-            bound, peak = measure(given.program, folder, keep)
+            bound, peak = measure(given.program, folder, keep, sink_of(make, keep))
         kept = kept and peak <= MOST * bound
         print(f"{make.__name__:<12}{peak / MI:>8.1f} MiB{bound / MI:>8.1f} MiB{peak / bound:>8.2f}")
     sys.exit(0 if kept else 1)

@@ -63,7 +63,7 @@ void LaneSink::begin_batch(const PayloadBatch& batch) {
   }
   // Between batches no record is half-way, so what is sealed here answers for earlier batches only.
   if (options_.policy.per_object && !files_.empty() &&
-      !same_object(files_.front()->chunk.origin.get(), batch.origin.get())) {
+      !same_object(files_.front().chunk.origin.get(), batch.origin.get())) {
     seal(SealReason::boundary);
   }
   batch_origin_ = batch.origin;
@@ -88,12 +88,11 @@ bool LaneSink::hear() {
 
 /// The open file of these records; null when there is none.
 OpenFile* LaneSink::find(std::int64_t bucket, std::string_view route) const noexcept {
-  const auto takes = [&](const OpenFile& file) { return file.chunk.series.is(bucket, route); };
-  if (current_ != nullptr && current_ != fresh_.get() && current_ != left_out_.get() && takes(*current_)) {
+  if (current_ != nullptr && current_ != fresh_.get() && current_ != left_out_.get() &&
+      current_->chunk.series.is(bucket, route)) {
     return current_;
   }
-  const auto found = std::ranges::find_if(files_, [&](const auto& file) { return takes(*file); });
-  return found == files_.end() ? nullptr : found->get();
+  return files_.find(bucket, route);
 }
 
 void LaneSink::tell_recalled() {
@@ -109,10 +108,10 @@ bool LaneSink::is_durable(const RecordMeta& meta, std::int64_t bucket, std::stri
   if (!recall_) return false;
   if (meta.offset <= recall_reaches_) return recall_->has(bucket, route, meta.offset);
   // Their last records came no more: a chain of now leaves them out.
-  for (const auto& file : files_) {
+  for (const auto& file : files_.all()) {
     if (!file->cut || *file->cut <= file->chunk.last_offset) continue;
     file->cut = file->chunk.last_offset;
-    due_ = true;
+    due(*file);
   }
   tell_recalled();
   recall_.reset();
@@ -148,7 +147,7 @@ void LaneSink::choose(const RecordMeta& meta, std::string_view route) {
   }
   if (file == current_) return;
   current_ = file;
-  file->used = ++uses_;
+  if (file != fresh_.get()) files_.use(*file);
 }
 
 /// False when the record is left out.
@@ -174,38 +173,29 @@ bool LaneSink::begin_file(const RecordMeta& meta) {
   } else {
     next_due_ = std::min(next_due_, due_time(chunk));
   }
-  files_.push_back(std::move(fresh_));
+  files_.add(std::move(fresh_));
   return true;
 }
 
 void LaneSink::make_room() {
-  std::size_t oldest = files_.size();
-  for (std::size_t i = 0; i < files_.size(); ++i) {
-    const OpenFile& file = *files_[i];
-    if (!file.cut && (oldest == files_.size() || file.used < files_[oldest]->used)) oldest = i;
-  }
-  if (oldest == files_.size()) return;
-  seal_file(oldest, max_open_ == 1 ? SealReason::boundary : SealReason::pressure);
+  OpenFile* const oldest = files_.unused_longest();
+  if (oldest != nullptr) seal_file(*oldest, max_open_ == 1 ? SealReason::boundary : SealReason::pressure);
+}
+
+void LaneSink::due(OpenFile& file) {
+  due_ = true;
+  if (std::ranges::find(due_files_, &file) == due_files_.end()) due_files_.push_back(&file);
 }
 
 /// Behind a whole record of a file that has reached a limit, or a block to pack.
 void LaneSink::look(OpenFile& file) {
   if (is_due(file)) {
-    due_ = true;
+    due(file);
   } else if (compressor_ && file.chunk.bytes.size() >= kPackedBlock) {
     pack(file);
   } else {
     look_again_at(file);
   }
-}
-
-void LaneSink::pack(OpenFile& file) {
-  ByteBuffer& bytes = file.chunk.bytes;
-  file.encoded += file.whole;
-  compressor_->compress(bytes.view().substr(0, file.whole), file.packed);
-  bytes.clear();
-  file.whole = 0;
-  look_again_at(file);
 }
 
 void LaneSink::look_again_at(OpenFile& file) const noexcept {
@@ -221,13 +211,19 @@ void LaneSink::look_again_at(OpenFile& file) const noexcept {
   file.look_at = compressor_ ? std::min(at, kPackedBlock) : at;
 }
 
+/// Calls `what` with each open file, which may be taken out by that.
+template <class What>
+void LaneSink::for_each_file(What what) {
+  for (auto at = files_.all().begin(); at != files_.all().end();) {
+    OpenFile& file = **at;
+    ++at;
+    what(file);
+  }
+}
+
 void LaneSink::seal_due_files() {
-  for (std::size_t i = 0; i < files_.size();) {
-    if (is_due(*files_[i])) {
-      seal_file(i, counted(*files_[i]) >= max_bytes_ ? SealReason::size : SealReason::records);
-    } else {
-      ++i;
-    }
+  for (OpenFile* file : std::exchange(due_files_, {})) {
+    seal_file(*file, counted(*file) >= max_bytes_ ? SealReason::size : SealReason::records);
   }
   for (std::size_t before = 0; files_.size() > max_open_ && files_.size() != before;) {
     before = files_.size();
@@ -239,36 +235,33 @@ void LaneSink::seal_due_files() {
 void LaneSink::seal(SealReason reason) {
   if (recall_ && reason != SealReason::pressure) tell_recalled();
   // What holds the watermark may not end, so ending the others would bring it no further.
-  if (reason == SealReason::pressure && !files_.empty() && !may_end(*files_.front())) return;
+  if (reason == SealReason::pressure && !files_.empty() && !may_end(files_.front())) return;
   const bool by_force = reason == SealReason::pressure || reason == SealReason::drain;
-  for (std::size_t i = 0; i < files_.size();) {
-    if (!by_force || may_end(*files_[i])) {
-      seal_file(i, reason);
+  for_each_file([&](OpenFile& file) {
+    if (!by_force || may_end(file)) {
+      seal_file(file, reason);
     } else if (reason == SealReason::drain) {
-      put_off(i);
-    } else {
-      ++i;
+      put_off(file);
     }
-  }
-  due_ = false;
+  });
+  due_ = !due_files_.empty();
 }
 
 /// The open file as it is; it is open no more.
-std::unique_ptr<OpenFile> LaneSink::take_out(std::size_t index) {
-  std::unique_ptr<OpenFile> file = std::move(files_[index]);
-  files_.erase(files_.begin() + static_cast<std::ptrdiff_t>(index));
-  if (current_ == file.get()) current_ = nullptr;
-  return file;
+std::unique_ptr<OpenFile> LaneSink::take_out(OpenFile& file) {
+  if (current_ == &file) current_ = nullptr;
+  std::erase(due_files_, &file);
+  return files_.take(file);
 }
 
-void LaneSink::put_off(std::size_t index) {
-  const std::unique_ptr<OpenFile> file = take_out(index);
+void LaneSink::put_off(OpenFile& open) {
+  const std::unique_ptr<OpenFile> file = take_out(open);
   put_off_ += file->chunk.records;
   file->chunk.acks.put_off();
 }
 
-void LaneSink::seal_file(std::size_t index, SealReason reason) {
-  std::unique_ptr<OpenFile> file = take_out(index);
+void LaneSink::seal_file(OpenFile& open, SealReason reason) {
+  std::unique_ptr<OpenFile> file = take_out(open);
   ByteBuffer& bytes = file->chunk.bytes;
   bytes.truncate(file->whole);
   bytes.append(options_.envelope.footer);
@@ -291,75 +284,6 @@ void LaneSink::seal_file(std::size_t index, SealReason reason) {
   offer();
 }
 
-std::size_t LaneSink::spillable(const OpenFile& file) const noexcept {
-  return compressor_ ? file.packed.size() : file.whole;
-}
-
-/// False when there is nothing to spill, or nowhere to, which is said once.
-bool LaneSink::spill(OpenFile& file) {
-  Spool* spool = options_.budget->spool();
-  if (spool == nullptr) return false;
-  // Only whole blocks: one that ended where memory was short would make other bytes of the same records, which a replay
-  // would not know again.
-  ByteBuffer& bytes = compressor_ ? file.packed : file.chunk.bytes;
-  const std::size_t whole = spillable(file);
-  if (whole == 0) return false;
-  const auto put_there = [&]() -> Result<void> {
-    if (!file.spilled) {
-      MILLRACE_ASSIGN(file.spilled, spool->create());
-    }
-    return file.spilled->append(bytes.view().substr(0, whole));
-  };
-  if (auto put = put_there(); !put) {
-    if (file.spilled && file.spilled->size() == 0) file.spilled.reset();
-    if (!std::exchange(warned_of_spool_, true)) {
-      options_.log.warn(
-          "open files cannot spill; they are sealed early in its place, so there are more and smaller ones",
-          {{"error", put.error().describe()}});
-    }
-    return false;
-  }
-  warned_of_spool_ = false;
-  if (!compressor_) {
-    file.encoded += whole;
-    file.whole = 0;
-  }
-  bytes = ByteBuffer();
-  look_again_at(file);
-  return true;
-}
-
-/// Tells the budget what is held, and gives up the largest files while that is too much.
-void LaneSink::share_memory() {
-  if (!options_.budget) return;
-  const auto held = [this] {
-    std::size_t bytes = fresh_ ? fresh_->memory() : 0;
-    for (const auto& file : files_) bytes += file->memory();
-    return bytes;
-  };
-  const auto tell = [&] {
-    const std::size_t now = held();
-    options_.budget->change(std::exchange(memory_, now), now);
-  };
-  tell();
-  while (options_.budget->must_yield(memory_)) {
-    if (fresh_ && fresh_.get() != current_ && fresh_->memory() > 0) {
-      fresh_.reset();
-    } else if (!files_.empty()) {
-      const auto fullest = std::ranges::max_element(files_, {}, [this](const auto& file) { return spillable(*file); });
-      if (!spill(**fullest)) {
-        const auto gain = [this](const auto& file) { return may_end(*file) ? file->memory() : 0; };
-        const auto largest = std::ranges::max_element(files_, {}, gain);
-        if (gain(*largest) == 0) return;  // bounded by limits: of now, or of the run that began it
-        seal_file(static_cast<std::size_t>(largest - files_.begin()), SealReason::pressure);
-      }
-    } else {
-      return;
-    }
-    tell();
-  }
-}
-
 SteadyTime LaneSink::due_time(const EncodedChunk& chunk) const noexcept {
   const SealPolicy& policy = options_.policy;
   return std::min(policy.max_age > Duration::zero() ? chunk.opened + policy.max_age : SteadyTime::max(),
@@ -371,17 +295,15 @@ SteadyTime LaneSink::tick(SteadyTime now) {
   if (files_.empty()) return next_due_ = SteadyTime::max();
   if (now < next_due_) return next_due_;
   next_due_ = SteadyTime::max();
-  for (std::size_t i = 0; i < files_.size();) {
-    const EncodedChunk& chunk = files_[i]->chunk;
-    const SteadyTime due = may_end(*files_[i]) ? due_time(chunk) : SteadyTime::max();
+  for_each_file([&](OpenFile& file) {
+    const SteadyTime due = may_end(file) ? due_time(file.chunk) : SteadyTime::max();
     if (now < due) {
       next_due_ = std::min(next_due_, due);
-      ++i;
     } else {
       const Duration age = options_.policy.max_age;
-      seal_file(i, age > Duration::zero() && chunk.opened + age <= now ? SealReason::age : SealReason::idle);
+      seal_file(file, age > Duration::zero() && file.chunk.opened + age <= now ? SealReason::age : SealReason::idle);
     }
-  }
+  });
   return next_due_;
 }
 
@@ -393,18 +315,19 @@ bool LaneSink::offer() {
 
 std::uint64_t LaneSink::open_bytes() const noexcept {
   std::uint64_t bytes = 0;
-  for (const auto& file : files_) bytes += file->size();
+  for (const auto& file : files_.all()) bytes += file->size();
   return bytes;
 }
 
 // Batches come in order, so the file that was opened first answers for the oldest.
 const AckRef* LaneSink::oldest_open() const noexcept {
-  return files_.empty() ? nullptr : files_.front()->chunk.acks.oldest();
+  return files_.empty() ? nullptr : files_.front().chunk.acks.oldest();
 }
 
 std::uint64_t LaneSink::abandon() {
   std::uint64_t records = 0;
-  for (const auto& file : files_) records += file->chunk.records;
+  for (const auto& file : files_.all()) records += file->chunk.records;
+  due_files_.clear();
   files_.clear();
   fresh_.reset();
   left_out_.reset();

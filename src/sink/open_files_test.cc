@@ -14,6 +14,7 @@
 
 #include "codec/zlib_reference.h"
 #include "millrace/testing/sealed_shelf.h"
+#include "sink/scratch_folder.h"
 
 namespace millrace {
 namespace {
@@ -27,22 +28,7 @@ std::string body_of(SealedBatch& batch) {
   return std::string(*body);
 }
 
-class ScratchFolder {
- public:
-  ScratchFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "millrace-spill-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) std::abort();
-    path_ = name;
-  }
-  ~ScratchFolder() { std::filesystem::remove_all(path_); }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  [[nodiscard]] const std::string& path() const { return path_; }
-  [[nodiscard]] bool empty() const { return std::filesystem::is_empty(path_); }
-
- private:
-  std::string path_;
-};
+using sink_test::ScratchFolder;
 
 struct OpenFilesTest : ::testing::Test {
   millrace::testing::SealedShelf shelf;
@@ -222,18 +208,17 @@ TEST(Spool, AFileIsReadAsOneWithItsEnd) {
   const ScratchFolder folder;
   const auto spool = Spool::open(folder.path(), 0);
   ASSERT_TRUE(spool);
-  for (const std::size_t on_disk : {0U, 1U, 4095U, 4096U, 4097U, 100'000U}) {
+  for (const std::size_t on_disk : {0U, 1U, 4095U, 4096U, 4097U, 65536U, 100'000U, 196'608U, 300'001U}) {
     for (const std::size_t behind : {0U, 1U, 5000U}) {
       const auto file = (*spool)->create();
-      ASSERT_TRUE(file);
       const std::string beginning(on_disk, 'a');
       const std::string end(behind, 'z');
-      ASSERT_TRUE((*file)->append(beginning));
-      const auto all = (*file)->map(end);
+      ASSERT_TRUE(file->append(beginning));
+      const auto all = file->map(end);
       ASSERT_TRUE(all) << all.error().message();
       EXPECT_TRUE(*all == beginning + end) << on_disk << " and " << behind;
-      EXPECT_EQ((*file)->size(), on_disk + behind);
-      EXPECT_EQ((*file)->map("")->data(), all->data()) << "once and for all";
+      EXPECT_EQ(file->size(), on_disk + behind);
+      EXPECT_EQ(file->map("")->data(), all->data()) << "once and for all";
     }
   }
   EXPECT_EQ((*spool)->used(), 0U);

@@ -5,8 +5,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <tuple>
 #include <utility>
 
 namespace millrace {
@@ -30,18 +32,17 @@ int open_nameless(const std::string& folder) {
 }  // namespace
 
 Result<std::shared_ptr<Spool>> Spool::open(std::string folder, std::uint64_t limit) {
-  std::shared_ptr<Spool> spool(new Spool(std::move(folder), limit));
-  if (auto tried = spool->create(); !tried) {
-    return fail(Error::config(tried.error().message() + ". It has to be a folder that this process may write to"));
+  const int descriptor = open_nameless(folder);
+  if (descriptor < 0) {
+    return fail(Error::config(failed("no file can be made", folder, errno).message() +
+                              ". It has to be a folder that this process may write to"));
   }
-  return spool;
+  return std::shared_ptr<Spool>(new Spool(std::move(folder), limit, descriptor));
 }
 
-Result<std::unique_ptr<SpillFile>> Spool::create() {
-  const int descriptor = open_nameless(folder_);
-  if (descriptor < 0) return fail(failed("no file can be made", folder_, errno));
-  return std::make_unique<SpillFile>(shared_from_this(), descriptor);
-}
+Spool::~Spool() { ::close(descriptor_); }
+
+std::unique_ptr<SpillFile> Spool::create() { return std::make_unique<SpillFile>(shared_from_this()); }
 
 Result<void> Spool::take(std::uint64_t bytes) {
   const std::uint64_t before = used_.fetch_add(bytes, memory_order_relaxed);
@@ -51,57 +52,108 @@ Result<void> Spool::take(std::uint64_t bytes) {
                                                             " bytes, and spool_limit is " + std::to_string(limit_)));
 }
 
+std::uint64_t Spool::extent_size(std::size_t index) noexcept {
+  return kFirstExtent << std::min(index, kExtentSizes - 1);
+}
+
+std::uint64_t Spool::take_extent(std::size_t index) {
+  const MutexLock lock(mutex_);
+  ++given_out_;
+  auto& free = free_[std::min(index, kExtentSizes - 1)];
+  if (free.empty()) return std::exchange(end_, end_ + extent_size(index));
+  const std::uint64_t at = free.back();
+  free.pop_back();
+  return at;
+}
+
+void Spool::give_back_extents(const std::vector<std::uint64_t>& extents) noexcept {
+  if (extents.empty()) return;
+  for (std::size_t i = 0; i < extents.size(); ++i) {
+    // Where the file system has no holes the bytes stay until the extent is used again.
+    std::ignore = ::fallocate(descriptor_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(extents[i]),
+                              static_cast<off_t>(extent_size(i)));
+  }
+  const MutexLock lock(mutex_);
+  for (std::size_t i = 0; i < extents.size(); ++i) free_[std::min(i, kExtentSizes - 1)].push_back(extents[i]);
+  given_out_ -= extents.size();
+  if (given_out_ != 0) return;
+  for (auto& free : free_) free.clear();
+  end_ = 0;
+  std::ignore = ::ftruncate(descriptor_, 0);
+}
+
 SpillFile::~SpillFile() {
   if (mapped_ != nullptr) ::munmap(mapped_, size());
-  ::close(descriptor_);
+  spool_->give_back_extents(extents_);
   spool_->give_back(size_);
 }
 
 Result<void> SpillFile::append(std::string_view bytes) {
   MILLRACE_TRY(spool_->take(bytes.size()));
-  std::size_t done = 0;
-  while (done < bytes.size()) {
-    const ssize_t wrote =
-        ::pwrite(descriptor_, bytes.data() + done, bytes.size() - done, static_cast<off_t>(size_ + done));
+  std::uint64_t end = size_;
+  while (!bytes.empty()) {
+    if (end == room_) {
+      room_ += Spool::extent_size(extents_.size());
+      extents_.push_back(spool_->take_extent(extents_.size()));
+    }
+    // A failed try may have left room in front of the last extent.
+    std::size_t index = extents_.size();
+    std::uint64_t begin = room_;
+    do {
+      begin -= Spool::extent_size(--index);
+    } while (begin > end);
+    const std::uint64_t left = begin + Spool::extent_size(index) - end;
+    const ssize_t wrote = ::pwrite(spool_->descriptor_, bytes.data(), std::min<std::uint64_t>(bytes.size(), left),
+                                   static_cast<off_t>(extents_[index] + end - begin));
     if (wrote < 0 && errno == EINTR) continue;
     if (wrote < 0) {
       const int number = errno;
-      spool_->give_back(bytes.size());
+      spool_->give_back(end - size_ + bytes.size());
       return fail(failed("cannot write", spool_->folder_, number));
     }
-    done += static_cast<std::size_t>(wrote);
+    end += static_cast<std::uint64_t>(wrote);
+    bytes.remove_prefix(static_cast<std::size_t>(wrote));
   }
-  size_ += bytes.size();
+  size_ = end;
   return {};
+}
+
+/// Puts what is on disk at `at`, where anonymous memory is: whole pages mapped, the last one read. An errno, or 0.
+int SpillFile::map_extents(char* at) const noexcept {
+  const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  std::uint64_t begin = 0;
+  for (std::size_t i = 0; begin < size_; begin += Spool::extent_size(i++)) {
+    const std::uint64_t bytes = std::min(size_ - begin, Spool::extent_size(i));
+    const std::uint64_t whole = bytes / page * page;
+    const auto from = static_cast<off_t>(extents_[i]);
+    if (whole > 0 &&
+        ::mmap(at + begin, whole, PROT_READ, MAP_SHARED | MAP_FIXED, spool_->descriptor_, from) == MAP_FAILED) {
+      return errno;
+    }
+    if (whole > 0) ::madvise(at + begin, whole, MADV_SEQUENTIAL);
+    for (std::uint64_t done = whole; done < bytes;) {
+      const ssize_t got =
+          ::pread(spool_->descriptor_, at + begin + done, bytes - done, from + static_cast<off_t>(done));
+      if (got < 0 && errno == EINTR) continue;
+      if (got <= 0) return got < 0 ? errno : EIO;
+      done += static_cast<std::uint64_t>(got);
+    }
+  }
+  return 0;
 }
 
 Result<std::string_view> SpillFile::map(std::string_view end) {
   const auto all = [this] { return std::string_view(static_cast<const char*>(mapped_), size()); };
   if (mapped_ != nullptr || size_ + end.size() == 0) return all();
   const std::size_t total = size_ + end.size();
-  const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-  const std::size_t whole = size_ / page * page;
   void* region = ::mmap(nullptr, total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (region == MAP_FAILED) return fail(failed("cannot map a file", spool_->folder_, errno));
   char* const at = static_cast<char*>(region);
-  const auto put_file_there = [&]() -> int {
-    if (whole > 0 && ::mmap(region, whole, PROT_READ, MAP_SHARED | MAP_FIXED, descriptor_, 0) == MAP_FAILED)
-      return errno;
-    // The page that it shares with the end.
-    for (std::size_t done = whole; done < size_;) {
-      const ssize_t got = ::pread(descriptor_, at + done, size_ - done, static_cast<off_t>(done));
-      if (got < 0 && errno == EINTR) continue;
-      if (got <= 0) return got < 0 ? errno : EIO;
-      done += static_cast<std::size_t>(got);
-    }
-    return 0;
-  };
-  if (const int number = put_file_there(); number != 0) {
+  if (const int number = map_extents(at); number != 0) {
     ::munmap(region, total);
     return fail(failed("cannot read a file back", spool_->folder_, number));
   }
   if (!end.empty()) std::memcpy(at + size_, end.data(), end.size());
-  if (whole > 0) ::madvise(region, whole, MADV_SEQUENTIAL);
   mapped_ = region;
   end_ = end.size();
   return all();

@@ -21,6 +21,7 @@
 #include "millrace/codec/compressor.h"
 #include "millrace/sink/open_budget.h"
 #include "millrace/sink/open_file.h"
+#include "millrace/sink/open_file_set.h"
 #include "millrace/sink/recall.h"
 #include "millrace/sink/sealed_batch.h"
 #include "millrace/sink/sink.h"
@@ -159,9 +160,12 @@ class LaneSink {
   [[nodiscard]] bool begin_file(const RecordMeta& meta);
   bool hear();
   void tell_recalled();
-  [[nodiscard]] std::unique_ptr<OpenFile> take_out(std::size_t index);
-  void seal_file(std::size_t index, SealReason reason);
-  void put_off(std::size_t index);
+  template <class What>
+  void for_each_file(What what);
+  void due(OpenFile& file);
+  [[nodiscard]] std::unique_ptr<OpenFile> take_out(OpenFile& file);
+  void seal_file(OpenFile& open, SealReason reason);
+  void put_off(OpenFile& open);
   [[nodiscard]] SteadyTime due_time(const EncodedChunk& chunk) const noexcept;
 
   const Options options_;
@@ -171,9 +175,10 @@ class LaneSink {
   const std::size_t max_open_;
   SealedBatchQueue* const queue_;
   const std::unique_ptr<Compressor> compressor_;  ///< null: files stay as they are encoded
-  std::vector<std::unique_ptr<OpenFile>> files_;  ///< those with records, the one opened first in front
+  OpenFileSet files_;                             ///< those with records
   std::unique_ptr<OpenFile> fresh_;               ///< one without, which the next file will be
   OpenFile* current_ = nullptr;                   ///< the one used last, if it is still open
+  std::vector<OpenFile*> due_files_;              ///< that have reached a limit
   bool choosing_;                                 ///< the next record may belong elsewhere
   bool due_ = false;                              ///< some file is to be sealed
   SteadyTime next_due_ = SteadyTime::max();       ///< no file is too old or too quiet before this
@@ -182,7 +187,6 @@ class LaneSink {
   SteadyTime batch_time_;
   UnixMicros batch_arrival_ = kNoTimestamp;  ///< with by_arrival
   std::uint64_t next_sequence_;
-  std::uint64_t uses_ = 0;
   std::shared_ptr<RecallRequest> asked_;  ///< until it is answered nothing is taken
   bool heard_ = false;
   Offset recall_reaches_;               ///< how far that says something

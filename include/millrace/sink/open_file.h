@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <list>
 #include <memory>
 #include <optional>
 
@@ -26,8 +27,13 @@ struct OpenFile {
   ByteBuffer packed;
   std::unique_ptr<SpillFile> spilled;
   std::uint64_t encoded = 0;  ///< bytes that were packed or spilled, as they were encoded
-  std::uint64_t used = 0;     ///< grows: the file chosen last has the largest
   std::optional<Offset> cut;  ///< it ends with this record, neither before nor behind: an earlier run began to write it
+
+  // The books of an OpenFileSet.
+  std::list<std::unique_ptr<OpenFile>>::iterator place{};
+  std::list<OpenFile*>::iterator use{};
+  std::size_t counted = 0;  ///< of memory(), in the set's sum
+  bool touched = false;
 
   /// Encoded bytes of the file so far.
   [[nodiscard]] std::uint64_t size() const noexcept { return encoded + chunk.bytes.size(); }

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Spool and SpillFile: where the bytes of open files go when they do not fit into memory. A spill file has no name, so
-// nothing is left behind whatever ends the process, and two processes may share a folder.
+// Spool and SpillFile: where the bytes of open files go when they do not fit into memory. All of them lie in one file
+// without a name: ten thousand need one descriptor, nothing is left behind whatever ends the process, and two processes
+// may share a folder.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "millrace/base/result.h"
 #include "millrace/base/sync.h"
@@ -16,29 +20,46 @@ namespace millrace {
 
 class SpillFile;
 
-/// A folder and how much of it may be used. Thread-safe; outlived by nothing that it opened.
+/// A file in a folder, and how much of it may be used. Given out in extents, which double in size from one of a spill
+/// file to its next; what is given back is no longer stored and is used again. Thread-safe; outlived by nothing that it
+/// made.
 class Spool : public std::enable_shared_from_this<Spool> {
  public:
   /// Fails (config) when no file can be made in `folder`. `limit`: bytes; 0: none.
   [[nodiscard]] static Result<std::shared_ptr<Spool>> open(std::string folder, std::uint64_t limit);
-  [[nodiscard]] Result<std::unique_ptr<SpillFile>> create();
+  ~Spool();
+  Spool(const Spool&) = delete;
+  Spool& operator=(const Spool&) = delete;
+  [[nodiscard]] std::unique_ptr<SpillFile> create();
   [[nodiscard]] std::uint64_t used() const noexcept { return used_.load(memory_order_relaxed); }
 
  private:
   friend class SpillFile;
-  Spool(std::string folder, std::uint64_t limit) : folder_(std::move(folder)), limit_(limit) {}
+  static constexpr std::uint64_t kFirstExtent = std::uint64_t{64} << 10U;
+  static constexpr std::size_t kExtentSizes = 11;  ///< the largest has 64 MiB
+  Spool(std::string folder, std::uint64_t limit, int descriptor)
+      : folder_(std::move(folder)), limit_(limit), descriptor_(descriptor) {}
   [[nodiscard]] Result<void> take(std::uint64_t bytes);
   void give_back(std::uint64_t bytes) noexcept { used_.fetch_sub(bytes, memory_order_relaxed); }
+  /// Bytes of a spill file's extent number `index`.
+  [[nodiscard]] static std::uint64_t extent_size(std::size_t index) noexcept;
+  [[nodiscard]] std::uint64_t take_extent(std::size_t index);
+  void give_back_extents(const std::vector<std::uint64_t>& extents) noexcept;
 
   const std::string folder_;
   const std::uint64_t limit_;
+  const int descriptor_;
   Atomic<std::uint64_t> used_{0};
+  Mutex mutex_;
+  std::uint64_t end_ MILLRACE_GUARDED_BY(mutex_) = 0;                                      ///< no extent lies behind it
+  std::uint64_t given_out_ MILLRACE_GUARDED_BY(mutex_) = 0;                                ///< extents
+  std::array<std::vector<std::uint64_t>, kExtentSizes> free_ MILLRACE_GUARDED_BY(mutex_);  ///< by size
 };
 
 /// Bytes on disk, appended to and then read. One thread at a time.
 class SpillFile {
  public:
-  SpillFile(std::shared_ptr<Spool> spool, int descriptor) : spool_(std::move(spool)), descriptor_(descriptor) {}
+  explicit SpillFile(std::shared_ptr<Spool> spool) : spool_(std::move(spool)) {}
   ~SpillFile();
   SpillFile(const SpillFile&) = delete;
   SpillFile& operator=(const SpillFile&) = delete;
@@ -52,10 +73,13 @@ class SpillFile {
   [[nodiscard]] Result<std::string_view> map(std::string_view end);
 
  private:
+  [[nodiscard]] int map_extents(char* at) const noexcept;
+
   const std::shared_ptr<Spool> spool_;
-  const int descriptor_;
-  std::uint64_t size_ = 0;  ///< on disk
-  std::uint64_t end_ = 0;   ///< behind it, in what is mapped
+  std::vector<std::uint64_t> extents_;  ///< where each begins; all but the last are full
+  std::uint64_t room_ = 0;              ///< bytes in all of them
+  std::uint64_t size_ = 0;              ///< on disk
+  std::uint64_t end_ = 0;               ///< behind it, in what is mapped
   void* mapped_ = nullptr;
 };
 
