@@ -249,6 +249,13 @@ void check_delivery(const Options& o, const KeyTemplate* keys, Complaints& compl
          "must be true with delivery exactly_once: whether the store keeps the condition of a put shows at the start");
 }
 
+void check_deadline(const Options& o, Complaints& complaints) {
+  if (o.upload_deadline == Duration::zero() || o.on_upload_failure != OnWriteFailure::stall) return;
+  complaints.about("upload_deadline",
+                   "has a meaning with on_upload_failure fail or drop only; with stall a file is tried until it is "
+                   "written");
+}
+
 /// Whether a replay makes the same files, so that nothing has to be kept of them.
 bool ends_by_content(const SealPolicy& policy) {
   const bool one_file = !policy.routed && (policy.boundary == SealPolicy::Boundary::none || policy.max_open == 1);
@@ -331,6 +338,7 @@ Result<CheckedOptions> check(const S3SinkOptions& o, const ConfigSection& at) {
     complaints.about("path_template", "holds a name that begins with a dot, and files under it are never listed");
   }
   check_delivery(o, keys ? &*keys : nullptr, complaints);
+  check_deadline(o, complaints);
   if (!keys) {
     complaints.about("path_template", keys.error());
   } else {
@@ -365,6 +373,7 @@ Result<CheckedOptions> check(const S3SinkOptions& o, const ConfigSection& at) {
   if (o.output_format == OutputFormat::json_array) checked.envelope = {"[", ",", "]"};
   checked.retry.backoff = {o.retry_delay, std::max(kLongestBackoff, o.retry_delay), 2.0};
   checked.retry.max_attempts = static_cast<int>(std::max<std::int64_t>(o.max_attempts, 1));
+  checked.retry.deadline = o.upload_deadline;
   checked.retry.on_failure = o.on_upload_failure;
   if (o.delivery == Delivery::exactly_once && !checked.seal.by_content) {
     checked.files_by = told_apart_by(checked.seal, o);

@@ -113,6 +113,12 @@ TEST(S3SinkOptions, Attempts) {
   EXPECT_EQ(accepted(with("retry_delay: 2m\n")).retry.backoff.cap, std::chrono::minutes(2));
 }
 
+TEST(S3SinkOptions, ADeadlineEndsTriesThatEnd) {
+  EXPECT_EQ(accepted(with("upload_deadline: 5m\non_upload_failure: fail\n")).retry.deadline, std::chrono::minutes(5));
+  EXPECT_EQ(accepted(kPlace).retry.deadline, Duration(0));
+  EXPECT_THAT(refused(with("upload_deadline: 5m\n")), HasSubstr("sink.s3.upload_deadline: has a meaning with"));
+}
+
 TEST(S3SinkOptions, C15_RawNeedsADelimiter) {
   EXPECT_THAT(refused(with("output_format: raw\n")), HasSubstr("sink.s3.delimiter: is required with raw"));
   const CheckedOptions o = accepted(with("output_format: raw\ndelimiter: \"\\n\"\n"));
@@ -144,13 +150,11 @@ TEST(S3SinkOptions, NothingIsIgnored) {
   EXPECT_EQ(accepted(with("on_upload_failure: drop\n")).retry.on_failure, OnWriteFailure::drop);
 }
 
-// Keys of later versions are told apart from typos, and never pass.
-TEST(S3SinkOptions, LaterKeysAreRefusedByName) {
-  for (const char* key : {"exactly_once", "upload_deadline"}) {
-    EXPECT_THAT(refused(with(std::string(key) + ": x\n")),
-                HasSubstr(std::string("p.yaml:4:5: sink.s3.") + key + ": is not available yet"))
-        << key;
-  }
+TEST(S3SinkOptions, NamesThatOneMightTrySayWhatIsMeant) {
+  EXPECT_THAT(refused(with("exactly_once: true\n")),
+              HasSubstr("p.yaml:4:5: sink.s3.exactly_once: is written `delivery: exactly_once`"));
+  EXPECT_THAT(refused(with("timeout: 5s\n")), HasSubstr("store: {timeout: 30s}"));
+  EXPECT_THAT(refused(with("deadline: 5s\n")), HasSubstr("is called upload_deadline"));
   EXPECT_THAT(refused(with("comprssion: gzip\n")), HasSubstr("unknown key"));
 }
 

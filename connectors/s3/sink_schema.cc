@@ -219,6 +219,10 @@ void add_delivery(Schema<Options>& s) {
   s.optional("retry_delay", &Options::retry_delay,
              "Before the second try; doubles up to 60s, with jitter. A longer Retry-After is honoured.",
              {.min = 0, .max = 86'400});
+  s.optional("upload_deadline", &Options::upload_deadline,
+             "With on_upload_failure fail or drop: a failure this long after the first try is the last, however many "
+             "tries are left. 0s: max_attempts alone decides.",
+             {.example = "5m", .min = 0, .max = 7 * 86'400.0});
   s.optional("on_upload_failure", &Options::on_upload_failure,
              "stall: keep trying, nothing is committed past it. fail: end the run after max_attempts. drop: give the "
              "file up after max_attempts, leave a marker `<key>.lost` in its place, count it and go on; a dead_letter "
@@ -273,11 +277,12 @@ void add_store(Schema<Options>& s) {
   s.optional("store", &Options::store, "Further store options (`millrace describe store`).");
 }
 
-/// What the requirements know and this version does not: never taken for a typo, never ignored.
-void reserve_later_keys(Schema<Options>& s) {
-  for (const char* key : {"exactly_once", "timeout", "upload_deadline", "deadline"}) {
-    s.reserve(key, "is not available yet in this version; remove it");
-  }
+/// Names that one might try, with what is meant.
+void reserve_names(Schema<Options>& s) {
+  s.reserve("exactly_once", "is written `delivery: exactly_once`");
+  s.reserve("timeout",
+            "is a store option: `store: {timeout: 30s}` bounds one request; upload_deadline bounds all tries");
+  s.reserve("deadline", "is called upload_deadline");
 }
 
 }  // namespace
@@ -293,7 +298,7 @@ const Schema<S3SinkOptions>& schema() {
     add_delivery(s);
     add_keeping(s);
     add_store(s);
-    reserve_later_keys(s);
+    reserve_names(s);
     s.check([](const Options& options, const ConfigSection& at, ConfigProblems& problems) {
       if (auto checked = check(options, at); !checked) problems.add(checked.error());
     });

@@ -126,13 +126,20 @@ Result<T> SinkLoop::try_until_done(std::string_view what, TryOnce try_once) {
   const RetryPolicy& policy = shared_->retry;
   Backoff backoff(policy.backoff, *shared_->random);
   RetryMark mark(*shared_);
+  const SteadyTime begun = shared_->clock->now();
   for (int tries = 1;; ++tries) {
     shared_->writing.fetch_add(1, memory_order_relaxed);
     Result<T> done = try_once();
     shared_->writing.fetch_sub(1, memory_order_relaxed);
     if (done || !done.error().is_retryable()) return done;
-    if (policy.on_failure != OnWriteFailure::stall && tries >= policy.max_attempts) {
+    const Duration took = shared_->clock->now() - begun;
+    if (policy.on_failure == OnWriteFailure::stall) {
+      // goes on
+    } else if (tries >= policy.max_attempts) {
       return fail(std::move(done).error().prefixed(fmt::format("given up after {} tries: ", tries)));
+    } else if (policy.deadline > Duration::zero() && took >= policy.deadline) {
+      return fail(std::move(done).error().prefixed(
+          fmt::format("given up after {} tries in {:.1f} s, which is the time for one write: ", tries, seconds(took))));
     }
     mark.note(done.error().describe());
     if (!wait_for_next_try(what, backoff, done.error())) {

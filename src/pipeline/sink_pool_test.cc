@@ -126,6 +126,31 @@ TEST_F(SinkPoolTest, H01_StallTriesUntilItSucceeds) {
   EXPECT_EQ(board->write_error(), "");
 }
 
+// The clock is moved past the deadline while tries are left: the failure behind it is the last.
+TEST_F(SinkPoolTest, ABurstEndsAtItsDeadlineThoughTriesAreLeft) {
+  CaptureSinkOptions options;
+  options.retry.backoff = {seconds(4), seconds(4), 1.0};
+  options.retry.max_attempts = 1000;
+  options.retry.deadline = seconds(10);
+  options.retry.on_failure = OnWriteFailure::fail;
+  auto pool = open(options);
+  pool->start();
+  capture->fail_next(1000, Error::retryable(ErrorCode::throttled, "503 SlowDown"));
+  push(*pool);
+  for (std::size_t tries = 1; tries <= 3; ++tries) {  // at 0, 4 and 8 seconds, or a little earlier
+    ASSERT_TRUE(capture->wait_for_tries(tries));
+    clock.wait_for_sleepers(1);
+    clock.advance(seconds(4));
+  }
+  EXPECT_EQ(resolved(1), 1U);
+  EXPECT_TRUE(pool->close(clock.now()).has_value());
+  EXPECT_EQ(capture->tries().size(), 4U);
+  ASSERT_TRUE(board->error());
+  EXPECT_NE(board->error()->message().find("given up after 4 tries in 12.0 s, which is the time for one write"),
+            std::string::npos)
+      << board->error()->message();
+}
+
 TEST_F(SinkPoolTest, H01_RetryAfterIsHonoured) {
   CaptureSinkOptions options;
   options.retry.backoff = {std::chrono::milliseconds(1), std::chrono::milliseconds(1), 1.0};

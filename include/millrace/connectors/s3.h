@@ -130,6 +130,7 @@ struct S3SinkOptions {
   std::optional<IfExists> if_exists;  ///< nothing: verify, or overwrite with compat iggy
   std::int64_t max_attempts = 3;
   Duration retry_delay = std::chrono::seconds(1);
+  Duration upload_deadline{0};  ///< of the tries of one object, with on_upload_failure fail or drop; 0: none
   OnWriteFailure on_upload_failure = OnWriteFailure::stall;
   std::uint64_t upload_concurrency = 4;
   ByteSize multipart_threshold{64U << 20U};  ///< larger objects are sent in parts
