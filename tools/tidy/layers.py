@@ -20,6 +20,7 @@ MAY_INCLUDE = {
     "config": ["base"],
     "log": ["base"],
     "checkpoint": ["base", "ack"],
+    "iggy_client": ["base"],
     "admin": ["base", "metrics", "pipeline"],
 }
 for position, stage in enumerate(STAGES):
@@ -30,10 +31,14 @@ MAY_INCLUDE["testing"] = MAY_INCLUDE["pipeline"] + ["pipeline"]
 # Stores that implement headers of include/millrace/testing/; they lie beside the real ones.
 STORES_FOR_TESTS = ("src/store/memory/", "src/store/faulty/", "src/store/slow/")
 
+# A client library beside the connector that uses it; a layer of its own, that others see by its public headers only.
+ALONE = ("connectors/iggy_client/",)
+
 REASON = {
     "base": "base lies below everything",
     "ack": "ack needs ids and results only, so that no stage is needed by it",
     "checkpoint": "checkpoint needs base and ack only, so that it can be model-checked",
+    "iggy_client": "the Iggy client can be linked alone, with base",
     "config": "config maps onto the options of stages, so no stage is needed by it",
     "admin": "admin shows what metrics and the pipeline's snapshot say",
 }
@@ -43,7 +48,7 @@ FOREIGN = {
     "curl/": ["src/store/s3/"],
     "aws/": ["src/store/s3/", "src/store/checksum/"],
     "pugixml": ["src/store/s3/"],
-    "openssl/": ["src/store/s3/", "src/store/checksum/"],
+    "openssl/": ["src/store/s3/", "src/store/checksum/", "connectors/iggy_client/"],
     "isa-l": ["src/codec/"],
     "zstd": ["src/codec/"],
     "zlib": ["src/codec/"],
@@ -69,6 +74,8 @@ def layer_of_file(path):
         return "public connectors" if parts[2] == "connectors" else parts[2] if len(parts) > 3 else None
     if path.startswith(STORES_FOR_TESTS):
         return "testing"
+    if path.startswith(ALONE):
+        return parts[1]
     if parts[0] == "src":
         return parts[1] if len(parts) > 2 else None
     return parts[0] if parts[0] in ("connectors", "formats", "examples") else None
@@ -81,6 +88,8 @@ def layer_of_include(path):
         return None, False
     if parts[0] == "millrace":
         return (parts[1] if len(parts) > 2 else "millrace"), True
+    if path.startswith(ALONE):
+        return parts[1], False
     if parts[0] in MAY_INCLUDE or parts[0] in ("connectors", "formats", "cli", "tests", "examples", "src", "include"):
         return parts[0], False
     return None, False

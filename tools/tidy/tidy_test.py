@@ -48,6 +48,8 @@ class Layers(unittest.TestCase):
         "the engine knows a connector": ("src/pipeline/x.cc", '#include "connectors/s3/options.h"\n'),
         "the engine knows a format": ("src/pipeline/x.cc", '#include "formats/ndjson/framer.h"\n'),
         "a connector knows the engine's inside": ("connectors/s3/x.cc", '#include "pipeline/lane_loop.h"\n'),
+        "a connector looks into a client library": ("connectors/iggy/x.cc", '#include "connectors/iggy_client/socket.h"\n'),
+        "a client library knows more than base": ("connectors/iggy_client/x.cc", '#include "millrace/source/lane.h"\n'),
         "a connector knows another": ("connectors/s3/x.cc", '#include "connectors/kafka/options.h"\n'),
         "a format knows the engine's inside": ("formats/ndjson/x.cc", '#include "codec/gzip.h"\n'),
         "a public header includes an internal one": ("include/millrace/sink/x.h", '#include "sink/queue.h"\n'),

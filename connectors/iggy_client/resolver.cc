@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "connectors/iggy_client/resolver.h"
+
+#include <fmt/format.h>
+#include <netdb.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <optional>
+
+#include "millrace/base/printable.h"
+#include "millrace/base/sync.h"
+
+namespace millrace::iggy {
+namespace {
+
+using Addresses = std::vector<SocketAddress>;
+
+// How often a wait looks whether it was cancelled; the resolver cannot be woken.
+constexpr Duration kLook = std::chrono::milliseconds(50);
+
+struct Found {
+  int status = 0;
+  Addresses addresses;
+};
+
+Found look_up(const Address& address, int flags) {
+  addrinfo hints{};
+  hints.ai_family = AF_UNSPEC;
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = flags;
+  addrinfo* list = nullptr;
+  Found found;
+  found.status = ::getaddrinfo(address.host.c_str(), std::to_string(address.port).c_str(), &hints, &list);
+  for (const addrinfo* one = found.status == 0 ? list : nullptr; one != nullptr; one = one->ai_next) {
+    SocketAddress socket_address;
+    if (one->ai_addrlen > sizeof socket_address.storage) continue;
+    std::memcpy(&socket_address.storage, one->ai_addr, one->ai_addrlen);
+    socket_address.size = one->ai_addrlen;
+    found.addresses.push_back(socket_address);
+  }
+  if (list != nullptr) ::freeaddrinfo(list);
+  return found;
+}
+
+// Outlives whoever asked, when he does not wait for the answer.
+struct Question {
+  Mutex mutex;
+  CondVar answered;
+  std::optional<Found> found MILLRACE_GUARDED_BY(mutex);
+};
+
+}  // namespace
+
+Result<std::vector<SocketAddress>> resolve(const Address& address, Clock& clock, SteadyTime deadline,
+                                           const Cancellation& cancellation) {
+  Found numeric = look_up(address, AI_NUMERICHOST | AI_NUMERICSERV);
+  if (!numeric.addresses.empty()) return std::move(numeric.addresses);
+  const auto question = std::make_shared<Question>();
+  Thread("iggy-resolve", [question, address] {
+    Found found = look_up(address, AI_NUMERICSERV);
+    const MutexLock lock(question->mutex);
+    question->found = std::move(found);
+    question->answered.notify_all();
+  }).detach();
+  const MutexLock lock(question->mutex);
+  while (!question->found && clock.now() < deadline && !cancellation.cancelled()) {
+    clock.wait_until(question->answered, question->mutex, std::min(deadline, clock.now() + kLook));
+  }
+  if (!question->found) {
+    if (cancellation.cancelled()) return fail(Cancellation::error());
+    return fail(Error::retryable(ErrorCode::timeout, fmt::format("the name '{}' was not resolved in time; does the "
+                                                                 "name server answer?",
+                                                                 printable(address.host))));
+  }
+  if (question->found->addresses.empty()) {
+    return fail(Error::retryable(ErrorCode::unreachable,
+                                 fmt::format("the name '{}' has no address: {}", printable(address.host),
+                                             ::gai_strerror(question->found->status))));
+  }
+  return std::move(question->found->addresses);
+}
+
+}  // namespace millrace::iggy
