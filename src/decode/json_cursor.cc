@@ -48,10 +48,11 @@ struct JsonCursor::State {
   const std::uint32_t* token = nullptr;
   int depth = 0;
   bool entered = false;  // nothing of the innermost object or array has been read
-  bool reject_unknown = true;
+  UnknownFields unknown = UnknownFields::reject;
   bool reject_duplicates = false;
   ByteBuffer unescaped;    // strings of this document that had escapes
   ByteBuffer key_scratch;  // the present key, if it had some
+  std::string_view unknown_key;
   // The fault.
   JsonFault fault;
   std::string words;  // set when the fault is the type's
@@ -105,9 +106,7 @@ JsonCursor::JsonCursor(JsonCursor&&) noexcept = default;
 JsonCursor& JsonCursor::operator=(JsonCursor&&) noexcept = default;
 JsonCursor::~JsonCursor() = default;
 
-void JsonCursor::unknown_fields(UnknownFields policy) noexcept {
-  state_->reject_unknown = policy == UnknownFields::reject;
-}
+void JsonCursor::unknown_fields(UnknownFields policy) noexcept { state_->unknown = policy; }
 void JsonCursor::reject_duplicate_keys(bool reject) noexcept { state_->reject_duplicates = reject; }
 
 bool JsonCursor::open(std::string_view document, std::size_t readable_padding) {
@@ -278,7 +277,11 @@ int JsonCursor::next_field(const std::string_view* names, int count, int expecte
     for (int i = 0; i < count; ++i) {
       if (same_text(names[i], key)) return i;
     }
-    if (state.reject_unknown) {
+    if (state.unknown == UnknownFields::tell) {
+      state.unknown_key = key;
+      return kUnknown;
+    }
+    if (state.unknown == UnknownFields::reject) {
       state.token = token;
       state.refuse(ErrorCode::unknown_field, "the record's type has no such field");
       state.path = printable(key);
@@ -290,6 +293,8 @@ int JsonCursor::next_field(const std::string_view* names, int count, int expecte
     state.token = behind;
   }
 }
+
+std::string_view JsonCursor::unknown_key() const noexcept { return state_->unknown_key; }
 
 bool JsonCursor::enter_array() {
   State& state = *state_;

@@ -170,6 +170,26 @@ TEST(JsonCursor, ExtraFieldsAreRefusedOrSteppedOver) {
       << "what is stepped over is checked all the same";
 }
 
+TEST(JsonCursor, ExtraFieldsAreToldWithTheirKeys) {
+  JsonCursor cursor;
+  cursor.unknown_fields(UnknownFields::tell);
+  ASSERT_TRUE(cursor.open(R"({"x":[1, 2],"known":3,"\u0061\"":null})", 0));
+  ASSERT_TRUE(cursor.enter_object());
+  const std::string_view names[] = {"known"};
+  decode::Json value;
+  EXPECT_EQ(cursor.next_field(names, 1, 0), JsonCursor::kUnknown);
+  EXPECT_EQ(cursor.unknown_key(), "x");
+  ASSERT_TRUE(cursor.read(value));
+  EXPECT_EQ(value.view, "[1, 2]");
+  EXPECT_EQ(cursor.next_field(names, 1, 0), 0);
+  ASSERT_TRUE(cursor.read(value));
+  EXPECT_EQ(cursor.next_field(names, 1, 0), JsonCursor::kUnknown);
+  EXPECT_EQ(cursor.unknown_key(), "a\"");
+  EXPECT_TRUE(cursor.take_null());
+  EXPECT_EQ(cursor.next_field(names, 1, 0), JsonCursor::kEnd);
+  EXPECT_TRUE(cursor.close());
+}
+
 TEST(JsonCursor, RepeatedFieldsAreRefused) {
   EXPECT_EQ(why_not<shop::One>(R"({"small":1,"small":2})"),
             "duplicate_key: field 'small' (byte 19): the record has this field twice");

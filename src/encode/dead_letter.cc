@@ -55,6 +55,7 @@ void DeadLetterFormat::append(const DeadLetter& letter, const RecordMeta& meta, 
       out.append(letter.payload);
       out.append(spec_.delimiter);
       return;
+    case EncodeFormat::rows:  // a letter is no row of theirs
     case EncodeFormat::json_lines:
       append_object(letter, meta, out);
       out.push_back('\n');

@@ -8,6 +8,7 @@
 
 #include "millrace/base/bounded.h"
 #include "millrace/base/figures.h"
+#include "millrace/encode/columnar.h"
 #include "millrace/encode/dead_letter.h"
 #include "millrace/sink/open_file.h"
 
@@ -44,7 +45,9 @@ std::uint64_t decoded(const DecodeOptions& decode, std::uint64_t payload) {
   return bounded_sum(bounded_product(2 * kEscape, payload), 2 * kEscape);
 }
 
-bool is_json(EncodeFormat format) { return format == EncodeFormat::json_lines || format == EncodeFormat::json_array; }
+bool is_json(EncodeFormat format) {
+  return format == EncodeFormat::json_lines || format == EncodeFormat::json_array || format == EncodeFormat::rows;
+}
 
 bool passes_bytes(const DecodeOptions& decode) {
   return decode.kind == DecodeOptions::Kind::none || decode.kind == DecodeOptions::Kind::raw;
@@ -66,6 +69,15 @@ std::uint64_t to_decode(const DecodeOptions& decode, const EncodeSpec& spec, std
   using Kind = DecodeOptions::Kind;
   // A vector that grows has its old half beside the new whole.
   constexpr std::uint64_t kGrowing = 3;
+  if (spec.format == EncodeFormat::rows) {
+    // A row is looked into as it is written: a copy of it and the places of its tokens; its texts without their
+    // escapes, and what goes into _extra, in a buffer that grows by half.
+    const std::uint64_t record = decoded(decode, payload);
+    const std::uint64_t row = bounded_product(13, std::max<std::uint64_t>(record, std::uint64_t{8} << 10U));
+    EncodeSpec lines = spec;
+    lines.format = EncodeFormat::json_lines;
+    return bounded_sum(row, to_decode(decode, lines, payload));
+  }
   if (decode.kind == Kind::csv) {
     // A field for each delimiter; the row as an object, in a buffer that grows by half; the names of the header.
     const std::uint64_t fields = bounded_product(kGrowing * sizeof(CsvField), bounded_sum(payload, 1));
@@ -166,6 +178,21 @@ void add_sink(const PipelineOptions& options, const Sink& sink, std::string_view
   }
 }
 
+/// Of files in columns, what a writer holds of one while it makes and sends it.
+void add_conversions(const Sink& sink, const ChunkBound& chunk, std::uint64_t record, std::vector<MemoryPart>& parts) {
+  const std::uint64_t writers = std::max<std::size_t>(sink.traits().concurrency, 1);
+  const std::uint64_t group = bounded_sum(sink.traits().writer_memory, bounded_product(kColumnarLineMemory, record));
+  // A value of few digits is wider in memory than as text; and each column has a head in each row group.
+  constexpr std::uint64_t kHeads = std::uint64_t{4} << 20U;
+  const bool spills = !sink.seal_policy().spool_dir.empty();
+  const std::uint64_t made = spills ? kConvertedInMemory : bounded_sum(bounded_product(2, chunk.whole), kHeads);
+  parts.push_back(
+      {"files in columns", bounded_product(writers, bounded_sum(group, made)),
+       fmt::format("{} x a row group being made (parquet.row_group_size), and {}", of_these(writers, "writer"),
+                   spills ? fmt::format("{} of a file, which goes to spool_dir", bytes_text(made))
+                          : fmt::format("a file that is whole, {} (less with spool_dir)", bytes_text(made)))});
+}
+
 void add_writers(const Sink& sink, std::string_view of, std::vector<MemoryPart>& parts) {
   const std::uint64_t writers = std::max<std::size_t>(sink.traits().concurrency, 1);
   parts.push_back({std::string(of) + "writers", bounded_product(writers, kWriterBuffer),
@@ -220,6 +247,7 @@ std::vector<MemoryPart> memory_bound(const PipelineOptions& options, const Decod
                      fmt::format("pipeline.max_inflight_bytes ({}), and one batch more{}",
                                  bytes_text(options.max_inflight_bytes), letters == nullptr ? "" : " of each sink")});
   }
+  if (spec.format == EncodeFormat::rows) add_conversions(sink, chunk, record, parts);
   add_writers(sink, "", parts);
   if (letters != nullptr) add_writers(*letters, kOfLetters, parts);
   return parts;

@@ -48,6 +48,27 @@ std::map<std::string, std::uint64_t> parts_of(const ToldSink& sink, std::uint64_
   return all;
 }
 
+// Two writers, each with a row group that its sink says takes 7 MiB, a line of 3 MiB as it is written, and a file:
+// twice what was sealed without a spool, 8 MiB of it with one.
+TEST(MemoryBound, INV7_AWriterHoldsAFileInColumns) {
+  ToldSink sink;
+  sink.policy.max_bytes = 16 * kMi;
+  sink.spec.format = EncodeFormat::rows;
+  sink.all_traits.concurrency = 2;
+  sink.all_traits.writer_memory = 7 * kMi;
+  DecodeOptions json;
+  json.kind = DecodeOptions::Kind::json;
+  const std::uint64_t line = 3 * kMi + 1024;
+  const std::uint64_t group = 7 * kMi + 13 * line;
+  EXPECT_EQ(parts_of(sink, 1, 3 * kMi, json).at("files in columns"), 2 * (group + 2 * (16 * kMi + line) + 4 * kMi));
+  sink.policy.spool_dir = "/spool";
+  EXPECT_EQ(parts_of(sink, 1, 3 * kMi, json).at("files in columns"), 2 * (group + 8 * kMi));
+  // A row is read once more than it is decoded: with a copy and its tokens.
+  EXPECT_EQ(parts_of(sink, 5, 3 * kMi, json).at("decoding"), 5 * (13 + 8) * 3 * kMi);
+  sink.spec.format = EncodeFormat::json_lines;
+  EXPECT_FALSE(parts_of(sink, 1, 3 * kMi, json).contains("files in columns"));
+}
+
 TEST(MemoryBound, INV7_ChunksAreAsLargeAsTheirLimitAndOneRecord) {
   ToldSink sink;
   sink.policy.max_bytes = 8 * kMi;

@@ -19,6 +19,7 @@ namespace millrace {
 enum class UnknownFields {
   reject,  ///< a record error (unknown_field)
   ignore,  ///< the field is stepped over
+  tell,    ///< next_field() says kUnknown, and the caller reads the value
 };
 
 class JsonCursor {
@@ -55,10 +56,14 @@ class JsonCursor {
 
   static constexpr int kEnd = -1;
   static constexpr int kFault = -2;
+  static constexpr int kUnknown = -3;
   [[nodiscard]] bool enter_object();
   /// Steps over the next key of the object and gives its index in `names`, looking at names[expected] first; kEnd
-  /// behind the object; kFault. Names hold no quote, backslash or control character.
+  /// behind the object; kFault; kUnknown under UnknownFields::tell. Names hold no quote, backslash or control
+  /// character.
   [[nodiscard]] int next_field(const std::string_view* names, int count, int expected);
+  /// The key behind which next_field() said kUnknown; until the next call of it.
+  [[nodiscard]] std::string_view unknown_key() const noexcept;
   [[nodiscard]] bool enter_array();
   /// 0 before the next element of the array, kEnd behind the array, kFault.
   [[nodiscard]] int next_element();

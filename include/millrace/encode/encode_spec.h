@@ -3,25 +3,30 @@
 // their own.
 #pragma once
 
+#include <memory>
 #include <string>
 
 namespace millrace {
+
+class RowBook;
 
 enum class EncodeFormat {
   discard,     ///< counted, not written
   raw,         ///< payload bytes, then `delimiter`
   json_lines,  ///< one JSON document a line
   json_array,  ///< one JSON array a file
+  rows,        ///< one JSON object a line, each of which fits `rows`; the sink makes columns of a file
 };
 
 struct EncodeSpec {
   EncodeFormat format = EncodeFormat::raw;
   std::string delimiter = "\n";  ///< raw only
   bool wrap = false;  ///< json formats: wrapper object with `payload`; otherwise the payload itself, which must be JSON
-  bool include_metadata = true;  ///< wrapper: offset, timestamp, stream, topic, partition_id
-  bool include_headers = false;  ///< wrapper: headers, where a record has some
-  int timestamp_digits = 0;      ///< of a second: 0, 3, 6 or 9
-  bool mark_encoding = false;    ///< wrapper: payload_encoding: base64 beside a base64 payload
+  bool include_metadata = true;             ///< wrapper: offset, timestamp, stream, topic, partition_id
+  bool include_headers = false;             ///< wrapper: headers, where a record has some
+  int timestamp_digits = 0;                 ///< of a second: 0, 3, 6 or 9
+  bool mark_encoding = false;               ///< wrapper: payload_encoding: base64 beside a base64 payload
+  std::shared_ptr<RowBook> rows = nullptr;  ///< rows only: which columns there are
 };
 
 /// What stands around the records of one file.

@@ -80,6 +80,8 @@ struct SinkTraits {
   /// A write that gets nowhere ends with an error by itself, so one under way is trusted however long it lasts. Of
   /// other sinks checkpoint.stalled_fail_after bounds a write too.
   bool writes_time_out = false;
+  /// Bytes of memory that a writer may hold beside the batch that it writes (INV-7).
+  std::uint64_t writer_memory = 0;
 };
 
 struct SinkContext {

@@ -6,6 +6,7 @@
 
 #include "millrace/decode/raw.h"
 #include "millrace/encode/encode.h"
+#include "millrace/encode/rows_format.h"
 #include "millrace/pipeline/compile.h"
 
 namespace millrace {
@@ -13,7 +14,8 @@ namespace {
 
 using AnyDecoder = std::variant<decode::RawDecoder, decode::TextDecoder, decode::JsonDecoder, decode::CsvDecoder>;
 using AnyEncoder = std::variant<encode::Encoder<encode::DiscardFormat>, encode::Encoder<encode::RawFormat>,
-                                encode::Encoder<encode::JsonLinesFormat>, encode::Encoder<encode::JsonArrayFormat>>;
+                                encode::Encoder<encode::JsonLinesFormat>, encode::Encoder<encode::JsonArrayFormat>,
+                                encode::Encoder<encode::RowsFormat>>;
 
 AnyDecoder decoder_of(const DecodeOptions& options) {
   switch (options.kind) {
@@ -40,6 +42,8 @@ AnyEncoder encoder_of(const EncodeSpec& spec, OnError on_error) {
       return encode::Encoder<encode::JsonLinesFormat>{{}, encode::JsonLinesFormat(spec), on_error, {}};
     case EncodeFormat::json_array:
       return encode::Encoder<encode::JsonArrayFormat>{{}, encode::JsonArrayFormat(spec), on_error, {}};
+    case EncodeFormat::rows:
+      return encode::Encoder<encode::RowsFormat>{{}, encode::RowsFormat(spec), on_error, {}};
     case EncodeFormat::raw:
       break;
   }

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// RowBook: which shape the rows of a sink have. Given, it is settled from the start. Else it is inferred: lanes widen
+// it, each by what its records need, until a writer settles it, before the first file is converted. It only ever takes
+// more, so what fitted an earlier shape fits every later one, and lanes look here only when a record does not fit.
+// Shared by the lanes and writers of one sink. Thread-safe.
+#pragma once
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "millrace/base/sync.h"
+#include "millrace/encode/row_schema.h"
+
+namespace millrace {
+
+class RowBook {
+ public:
+  /// One that is not settled begins without columns.
+  explicit RowBook(RowShape shape) : shape_(std::make_shared<const RowShape>(std::move(shape))) {}
+
+  [[nodiscard]] std::shared_ptr<const RowShape> shape() const {
+    const MutexLock lock(mutex_);
+    return shape_;
+  }
+  /// Lane: makes room for `record`, unless the shape is settled, and returns what it is now. What cannot be a column
+  /// (RowShape::unknown deals with it), and what is no JSON object, changes nothing.
+  [[nodiscard]] std::shared_ptr<const RowShape> widen(std::string_view record);
+  /// Writer: no column comes to be added from now on.
+  [[nodiscard]] std::shared_ptr<const RowShape> settle();
+  /// An earlier run has settled on these. Before the first record.
+  void settle_as(std::vector<Column> fields);
+
+ private:
+  mutable Mutex mutex_;
+  std::shared_ptr<const RowShape> shape_ MILLRACE_GUARDED_BY(mutex_);
+};
+
+}  // namespace millrace
