@@ -34,6 +34,32 @@ set(MILLRACE_CODEC_BZ2 ${BZIP2_FOUND})
 set(MILLRACE_CODEC_XZ ${LIBLZMA_FOUND})
 set(MILLRACE_CODEC_LZ4 ${lz4_FOUND})
 
+# Parquet files (component millrace::parquet), left out likewise. Distributions lack Arrow: where CMake finds none, the copy that
+# ./dev setup unpacked is taken; it brings no CMake package.
+find_package(Arrow CONFIG QUIET)
+find_package(Parquet CONFIG QUIET)
+set(MILLRACE_PARQUET OFF)
+if(TARGET Arrow::arrow_shared AND TARGET Parquet::parquet_shared)
+  add_library(MillraceArrow INTERFACE)
+  target_link_libraries(MillraceArrow INTERFACE Arrow::arrow_shared Parquet::parquet_shared)
+  set(MILLRACE_PARQUET ON)
+elseif(NOT CMAKE_DISABLE_FIND_PACKAGE_Arrow)
+  execute_process(COMMAND bash ${CMAKE_CURRENT_LIST_DIR}/../tools/setup/arrow.sh --where
+    OUTPUT_VARIABLE millrace_arrow OUTPUT_STRIP_TRAILING_WHITESPACE)
+  file(GLOB millrace_libarrow ${millrace_arrow}/libarrow.so.[0-9]*)
+  file(GLOB millrace_libparquet ${millrace_arrow}/libparquet.so.[0-9]*)
+  if(millrace_libarrow AND millrace_libparquet)
+    add_library(MillraceArrow INTERFACE)
+    target_include_directories(MillraceArrow SYSTEM INTERFACE ${millrace_arrow}/include)
+    # It brings, and exports, an OpenSSL and a simdjson of its own. Whose a call is goes by the order of libraries, so ours
+    # stand in front, whoever links.
+    target_link_options(MillraceArrow INTERFACE
+      "SHELL:-Wl,--push-state,--no-as-needed ${OPENSSL_CRYPTO_LIBRARY} $<TARGET_FILE:simdjson::simdjson> -Wl,--pop-state")
+    target_link_libraries(MillraceArrow INTERFACE ${millrace_libparquet} ${millrace_libarrow})
+    set(MILLRACE_PARQUET ON)
+  endif()
+endif()
+
 # Credentials, signing and CRC64NVME of the S3 client. Distributions lack it: where it is not found the standard way, the copy
 # that ./dev setup built is taken.
 find_package(aws-c-auth CONFIG QUIET)

@@ -9,6 +9,7 @@ dev_bench() {
   local programs=() name program
   tools/setup/apt.sh build bench
   tools/setup/aws_c_auth.sh >/dev/null
+  provide_arrow
   configure bench
   # A figure from a debug or sanitizer build means nothing, so none is made.
   grep -q '^CMAKE_BUILD_TYPE:[A-Z]*=Release$' build/bench/CMakeCache.txt || die "build/bench is no Release build; nothing was measured"

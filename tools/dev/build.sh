@@ -7,14 +7,23 @@ dev_setup() {
   [ $# -gt 0 ] || set -- build test lint bench
   mkdir -p "$MILLRACE_CACHE"
   tools/setup/apt.sh "$@"
-  case " $* " in *" build "*) tools/setup/aws_c_auth.sh >/dev/null ;; esac
+  case " $* " in
+  *" build "*)
+    tools/setup/aws_c_auth.sh >/dev/null
+    provide_arrow
+    ;;
+  esac
   case " $* " in
   *" test "*)
     # Without Go only the suites that need the server are missing, and ./dev test names them.
     tools/setup/seaweedfs.sh >/dev/null || [ $? = 3 ]
+    provide_arrow --python
     ;;
   esac
 }
+
+# provide_arrow [--python]: Apache Arrow for Parquet files; where it is not to be had, Millrace is built without them.
+provide_arrow() { tools/setup/arrow.sh "$@" >/dev/null || [ $? = 3 ]; }
 
 # configure PRESET: runs CMake's configure step, quietly unless it fails.
 configure() {
@@ -45,6 +54,7 @@ dev_build() {
   esac
   tools/setup/apt.sh "${groups[@]}"
   tools/setup/aws_c_auth.sh >/dev/null
+  provide_arrow
   configure "$preset"
   compile "$preset"
   [ "$preset" != release ] || say "built build/release/bin/millrace"

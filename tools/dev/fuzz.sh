@@ -26,6 +26,7 @@ dev_fuzz() {
   [[ $seconds =~ ^[0-9]+$ ]] || die "'$seconds' is no number of seconds"
   tools/setup/apt.sh build lint
   tools/setup/aws_c_auth.sh >/dev/null
+  provide_arrow
   configure fuzz
   compile fuzz "$target"
   program=$(find build/fuzz -type f -name "$target" -perm -u+x | head -n 1)

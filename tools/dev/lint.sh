@@ -34,6 +34,7 @@ dev_lint() {
   fi
   tools/setup/apt.sh build test lint
   tools/setup/aws_c_auth.sh >/dev/null
+  provide_arrow
   for step in "${steps[@]}"; do
     say "lint: $step"
     "lint_$step" "$@" || failed+=("$step")

@@ -38,6 +38,7 @@ soak_listing() {
 dev_soak() {
   tools/setup/apt.sh build test
   tools/setup/aws_c_auth.sh >/dev/null
+  provide_arrow --python
   if [ "${1:-}" = listing ]; then
     configure bench
     compile bench millrace s3_fault_server

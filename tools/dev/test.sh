@@ -57,6 +57,7 @@ dev_test() {
   esac
   tools/setup/apt.sh build test
   tools/setup/aws_c_auth.sh >/dev/null
+  provide_arrow --python
   configure dev
   compile dev
 

@@ -62,6 +62,8 @@ FOREIGN = {
     "spdlog/": ["src/log/"],
     "CLI/": ["cli/"],
     "librdkafka/": ["connectors/kafka/"],
+    "arrow/": ["formats/parquet/"],
+    "parquet/": ["formats/parquet/"],
 }
 
 
