@@ -3,12 +3,17 @@
 #include "cli/commands.h"
 #include "millrace/connectors/console.h"
 #include "millrace/connectors/s3.h"
+#include "millrace/formats/parquet.h"
 #include "millrace/pipeline/registry.h"
 
 int main(int count, char** arguments) {
   millrace::Registry registry;
   registry.add(millrace::S3Source::kind());
+#ifdef MILLRACE_PARQUET  // Apache Arrow was found
+  registry.add(millrace::S3Sink::kind(millrace::parquet_format()));
+#else
   registry.add(millrace::S3Sink::kind());
+#endif
   registry.add(millrace::StdoutSink::kind());
   registry.add(millrace::BlackholeSink::kind());
   return millrace::cli::run_program(count, arguments, registry);

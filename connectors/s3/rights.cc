@@ -8,6 +8,7 @@
 
 #include "connectors/s3/kept_listing.h"
 #include "millrace/base/printable.h"
+#include "millrace/encode/row_book.h"
 
 namespace millrace {
 namespace {
@@ -130,6 +131,11 @@ std::vector<NeededRight> s3_sink::rights_of(const CheckedOptions& options) {
     const StoreUrl commits = with_key(options.base, options.keys.beside("_millrace/"));
     rights.put(commits, "*", "to note what is about to be written (delivery: exactly_once)");
     rights.get(commits, "*", "to find what earlier runs noted (delivery: exactly_once)");
+  }
+  if (options.in_columns() && !options.encode.rows->shape()->settled) {
+    const StoreUrl kept = with_key(options.base, options.keys.beside("_millrace/"));
+    rights.put(kept, "*", "to keep the columns that were inferred (parquet.schema)");
+    rights.get(kept, "*", "to find the columns that an earlier run has kept (parquet.schema)");
   }
   if (options.cleanup_uploads) {
     rights.list_uploads(options.base, "cleanup_uploads");

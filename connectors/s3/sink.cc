@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "connectors/s3/complaints.h"
 #include "connectors/s3/explain.h"
 #include "connectors/s3/rights.h"
 #include "connectors/s3/sink_probe.h"
@@ -40,7 +41,8 @@ Result<void> abort_uploads(const Upload& upload, UnixMicros now) {
 
 class ObjectSink final : public Sink {
  public:
-  ObjectSink(CheckedOptions options, StoreOpener opener) : options_(std::move(options)), opener_(std::move(opener)) {}
+  ObjectSink(CheckedOptions options, StoreOpener opener, ColumnarKind parquet)
+      : options_(std::move(options)), opener_(std::move(opener)), parquet_(std::move(parquet)) {}
 
   std::string_view type() const override { return "s3"; }
   SealPolicy seal_policy() const override { return options_.seal; }
@@ -48,9 +50,15 @@ class ObjectSink final : public Sink {
   EncodeSpec encode_spec() const override { return options_.encode; }
   RouteSpec route_spec() const override { return options_.keys.route(); }
   RetryPolicy retry_policy() const override { return options_.retry; }
-  SinkTraits traits() const override { return options_.traits; }
+  SinkTraits traits() const override {
+    SinkTraits traits = options_.traits;
+    if (options_.in_columns() && parquet_) traits.writer_memory = parquet_.memory(options_.columns);
+    return traits;
+  }
 
   Result<void> open(SinkContext context) override {
+    if (options_.in_columns() && !parquet_)
+      return fail(Error::config("output_format parquet needs who writes it (S3Sink::make)"));
     auto upload = std::make_shared<Upload>();
     MILLRACE_ASSIGN(upload->store, opener_(options_.base, options_.store,
                                            {.clock = context.clock, .random = context.random, .log = context.log}));
@@ -87,6 +95,19 @@ class ObjectSink final : public Sink {
       upload->commits = std::make_shared<CommitContext>(
           fmt::format("{:016x}{:016x}", context.random->next(), context.random->next()), own_folder, options_.files_by);
     }
+    if (options_.in_columns()) {
+      const std::string kept = own_folder + "schema.json";
+      MILLRACE_ASSIGN(upload->columns, ColumnarOutput::open({.kind = parquet_,
+                                                             .files = options_.columns,
+                                                             .rows = options_.encode.rows,
+                                                             .store = upload->store,
+                                                             .key = kept,
+                                                             .location = upload->location(kept),
+                                                             .settings = options_.as.of_notes(),
+                                                             .spool_dir = options_.seal.spool_dir,
+                                                             .spool_limit = options_.seal.spool_limit,
+                                                             .log = context.log}));
+    }
     if (options_.cleanup_uploads) MILLRACE_TRY(abort_uploads(*upload, context.clock->unix_micros()));
     upload_ = std::move(upload);
     return {};
@@ -117,39 +138,57 @@ class ObjectSink final : public Sink {
 
   const CheckedOptions options_;
   const StoreOpener opener_;
+  const ColumnarKind parquet_;
   std::shared_ptr<Upload> upload_;
 };
 
+/// What a program that has no Parquet says of it, where it is asked for.
+Result<void> check_built(const S3SinkOptions& options, const ConfigSection& at, const ColumnarKind& parquet) {
+  if (options.output_format != OutputFormat::parquet || parquet) return {};
+  ConfigProblems problems;
+  Complaints(at, problems)
+      .about(
+          "output_format",
+          "is parquet, which this program was built without: Apache Arrow C++ was not found then. Install it with its "
+          "headers, or run tools/setup/arrow.sh, and build again; a program of your own gives parquet_format() to "
+          "S3Sink::make and links millrace::parquet");
+  return problems.result();
+}
+
 }  // namespace
 
-std::unique_ptr<Sink> make_sink(CheckedOptions options, StoreOpener opener) {
-  return std::make_unique<ObjectSink>(std::move(options), std::move(opener));
+std::unique_ptr<Sink> make_sink(CheckedOptions options, StoreOpener opener, ColumnarKind parquet) {
+  return std::make_unique<ObjectSink>(std::move(options), std::move(opener), std::move(parquet));
 }
 
 }  // namespace s3_sink
 
 const Schema<S3SinkOptions>& S3Sink::schema() { return s3_sink::schema(); }
 
-Result<std::unique_ptr<Sink>> S3Sink::make(S3SinkOptions options, const BuildContext& /*context*/) {
+Result<std::unique_ptr<Sink>> S3Sink::make(S3SinkOptions options, const BuildContext& /*context*/,
+                                           const ColumnarKind& parquet) {
+  MILLRACE_TRY(s3_sink::check_built(options, {}, parquet));
   MILLRACE_ASSIGN(auto checked, s3_sink::check(options));
-  return s3_sink::make_sink(std::move(checked), open_store);
+  return s3_sink::make_sink(std::move(checked), open_store, parquet);
 }
 
-Result<std::unique_ptr<Sink>> S3Sink::make(const ConfigSection& section, const BuildContext& /*context*/) {
+Result<std::unique_ptr<Sink>> S3Sink::make(const ConfigSection& section, const BuildContext& /*context*/,
+                                           const ColumnarKind& parquet) {
   MILLRACE_ASSIGN(const S3SinkOptions options, schema().parse(section));
+  MILLRACE_TRY(s3_sink::check_built(options, section, parquet));
   MILLRACE_ASSIGN(auto checked, s3_sink::check(options, section));
-  return s3_sink::make_sink(std::move(checked), open_store);
+  return s3_sink::make_sink(std::move(checked), open_store, parquet);
 }
 
-SinkKind S3Sink::kind() {
+SinkKind S3Sink::kind(const ColumnarKind& parquet) {
   return {
       "s3",
       schema().description(),
-      [](const ConfigSection& section) -> Result<void> {
-        MILLRACE_TRY(schema().parse(section));
-        return {};
+      [parquet](const ConfigSection& section) -> Result<void> {
+        MILLRACE_ASSIGN(const S3SinkOptions options, schema().parse(section));
+        return s3_sink::check_built(options, section, parquet);
       },
-      [](const ConfigSection& section, const BuildContext& context) { return make(section, context); },
+      [parquet](const ConfigSection& section, const BuildContext& context) { return make(section, context, parquet); },
       [](const ConfigSection& section) -> Result<std::vector<NeededRight>> {
         MILLRACE_ASSIGN(const S3SinkOptions options, schema().parse(section));
         MILLRACE_ASSIGN(const auto checked, s3_sink::check(options, section));
@@ -203,6 +242,11 @@ Result<void> S3Sink::check_not_feeding(const S3SourceOptions& source, const S3Si
 
 Result<void> S3Sink::check_holds_letters(const S3SinkOptions& letters) {
   MILLRACE_ASSIGN(const s3_sink::CheckedOptions checked, s3_sink::check(letters));
+  if (checked.in_columns()) {
+    return fail(
+        Error::config("output_format parquet is for records that fit its columns, and a dead letter may be anything; "
+                      "json_lines keeps them"));
+  }
   if (letters.delivery == Delivery::exactly_once) {
     return fail(
         Error::config("delivery: exactly_once is for records; dead letters are kept at least once, also those of files "

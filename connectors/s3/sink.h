@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "connectors/s3/sink_options.h"
+#include "millrace/encode/columnar.h"
 #include "millrace/sink/sink.h"
 #include "millrace/store/store_url.h"
 
@@ -14,6 +15,6 @@ namespace millrace::s3_sink {
 using StoreOpener =
     std::function<Result<std::shared_ptr<ObjectStore>>(const StoreUrl&, const StoreOptions&, const StoreContext&)>;
 
-[[nodiscard]] std::unique_ptr<Sink> make_sink(CheckedOptions options, StoreOpener opener);
+[[nodiscard]] std::unique_ptr<Sink> make_sink(CheckedOptions options, StoreOpener opener, ColumnarKind parquet = {});
 
 }  // namespace millrace::s3_sink

@@ -8,7 +8,9 @@
 #include <optional>
 #include <utility>
 
+#include "connectors/s3/columnar_options.h"
 #include "connectors/s3/complaints.h"
+#include "connectors/s3/sink_format.h"
 #include "millrace/base/printable.h"
 #include "millrace/store/check_store.h"
 
@@ -108,73 +110,6 @@ StoreOptions read_store(const Options& o, const StoreUrl& base, Complaints& comp
     complaints.about("store", fits.error());
   }
   return *std::move(store);
-}
-
-std::string_view default_extension(OutputFormat format) {
-  switch (format) {
-    case OutputFormat::json_lines:
-      return "jsonl";
-    case OutputFormat::json_array:
-      return "json";
-    case OutputFormat::raw:
-      break;
-  }
-  return "bin";
-}
-
-void check_format(const Options& o, Complaints& complaints) {
-  const bool raw = o.output_format == OutputFormat::raw;
-  if (raw && !o.delimiter && o.compat == Compat::none) {
-    complaints.about("delimiter",
-                     "is required with raw, or no reader could tell the records apart; \"\\n\" for one a line, \"\" if "
-                     "the payloads bring their own ends");
-  }
-  if (!raw && o.delimiter) complaints.about("delimiter", "has a meaning with output_format raw only");
-  const auto refuse = [&](std::string_view key, bool on, std::string_view why) {
-    if (on) complaints.about(key, why);
-  };
-  const bool bare = raw || !o.wrap;
-  const std::string_view no_wrapper =
-      raw ? "has no effect with output_format raw, which writes payloads only; remove it"
-          : "has no effect with wrap false, which writes payloads only; remove it";
-  refuse("include_metadata", bare && o.include_metadata && complaints.given("include_metadata"), no_wrapper);
-  refuse("include_headers", bare && o.include_headers, no_wrapper);
-  refuse("mark_encoding", bare && o.mark_encoding, no_wrapper);
-  refuse("timestamp_precision", bare && o.timestamp_precision != 0, no_wrapper);
-  refuse("timestamp_precision", !bare && !o.include_metadata && o.timestamp_precision != 0,
-         "has no effect without include_metadata; remove it");
-  const std::int64_t digits = o.timestamp_precision;
-  refuse("timestamp_precision", digits != 0 && digits != 3 && digits != 6 && digits != 9,
-         "is the number of digits of a second: 0, 3, 6 or 9");
-  refuse("extension",
-         !std::ranges::all_of(o.extension, is_plain) || o.extension.starts_with('.') || o.extension.size() > 32,
-         "is letters, digits, '.', '_' and '-', at most 32, without the dot in front: ndjson");
-}
-
-void check_compression(const Options& o, Complaints& complaints) {
-  if (o.compression == FileCompression::none) {
-    for (const std::string_view key : {"compression_level", "compression_suffix"}) {
-      if (complaints.given(key)) complaints.about(key, "has no effect without compression; remove it");
-    }
-    return;
-  }
-  const CompressionLevels levels = compression_levels(codec_of(o.compression));
-  if (o.compression_level && (*o.compression_level < levels.least || *o.compression_level > levels.most)) {
-    complaints.about("compression_level", fmt::format("is {}; {} has levels {} to {}", *o.compression_level,
-                                                      to_string(codec_of(o.compression)), levels.least, levels.most));
-  }
-  const bool ends_a_name =
-      !o.compression_suffix || o.compression_suffix->empty() ||
-      (o.compression_suffix->starts_with('.') && std::ranges::all_of(*o.compression_suffix, is_plain));
-  if (!ends_a_name) complaints.about("compression_suffix", "is a dot and letters or digits behind it: .gz; or empty");
-}
-
-/// With the suffix, which a given extension may hold already.
-std::string extension(const Options& o) {
-  std::string text = o.extension.empty() ? std::string(default_extension(o.output_format)) : o.extension;
-  if (o.compression == FileCompression::none) return text;
-  const std::string suffix = o.compression_suffix.value_or(o.compression == FileCompression::gzip ? ".gz" : ".zst");
-  return text.ends_with(suffix) ? text : text + suffix;
 }
 
 /// compat iggy: the other limit would be read and never used.
@@ -289,7 +224,9 @@ SealPolicy seal_policy(const Options& o, const KeyTemplate& keys) {
   // By arrival nothing comes for an hour that has passed.
   policy.by_arrival = o.time_source == TimeSource::ingest;
   policy.max_open = o.max_open_files.value_or(!keys.route().empty() ? 64 : policy.by_arrival ? 1 : 8);
-  policy.compression = {codec_of(o.compression), static_cast<int>(o.compression_level.value_or(0))};
+  // Parquet packs its own pages.
+  if (o.output_format != OutputFormat::parquet)
+    policy.compression = {codec_of(o.compression), static_cast<int>(o.compression_level.value_or(0))};
   policy.open_bytes = o.buffer_memory.bytes;
   policy.spool_dir = o.spool_dir;
   policy.spool_limit = o.spool_limit.bytes;
@@ -297,29 +234,6 @@ SealPolicy seal_policy(const Options& o, const KeyTemplate& keys) {
   policy.per_object = keys.pattern().per_object();
   policy.by_content = o.delivery == Delivery::exactly_once && ends_by_content(policy);
   return policy;
-}
-
-EncodeSpec encode_spec(const Options& o) {
-  EncodeSpec spec;
-  spec.wrap = o.wrap;
-  spec.include_metadata = o.include_metadata;
-  spec.include_headers = o.include_headers;
-  spec.timestamp_digits = static_cast<int>(o.timestamp_precision);
-  spec.mark_encoding = o.mark_encoding;
-  switch (o.output_format) {
-    case OutputFormat::json_lines:
-      spec.format = EncodeFormat::json_lines;
-      break;
-    case OutputFormat::json_array:
-      spec.format = EncodeFormat::json_array;
-      break;
-    case OutputFormat::raw:
-      spec.format = EncodeFormat::raw;
-      spec.wrap = false;
-      spec.delimiter = o.delimiter.value_or("");
-      break;
-  }
-  return spec;
 }
 
 }  // namespace
@@ -368,6 +282,7 @@ Result<CheckedOptions> check(const S3SinkOptions& o, const ConfigSection& at) {
       .seal = std::move(seal),
       .envelope = {},
       .encode = encode_spec(o),
+      .columns = columnar_options(o),
       .retry = {},
       .traits = {.concurrency = o.upload_concurrency, .ordered = false, .writes_time_out = true}};
   if (o.output_format == OutputFormat::json_array) checked.envelope = {"[", ",", "]"};

@@ -9,6 +9,7 @@
 #include "connectors/s3/stored_as.h"
 #include "millrace/config/schema.h"
 #include "millrace/connectors/s3.h"
+#include "millrace/encode/columnar.h"
 #include "millrace/encode/encode_spec.h"
 #include "millrace/sink/sink.h"
 #include "millrace/store/store_options.h"
@@ -40,9 +41,11 @@ struct CheckedOptions {
   SealPolicy seal;
   Envelope envelope;
   EncodeSpec encode;
+  ColumnarOptions columns;  ///< where files are written in columns
   RetryPolicy retry;
   SinkTraits traits;
 
+  [[nodiscard]] bool in_columns() const noexcept { return encode.format == EncodeFormat::rows; }
   /// A file may come to be so large that it is sent in parts.
   [[nodiscard]] bool may_need_parts() const noexcept {
     return seal.max_bytes == 0 || seal.max_bytes >= as.multipart_threshold;

@@ -38,12 +38,18 @@ struct EnumNames<ChecksumKind> {
 };
 template <>
 struct EnumNames<OutputFormat> {
-  static constexpr std::array<std::pair<std::string_view, OutputFormat>, 5> names{
+  static constexpr std::array<std::pair<std::string_view, OutputFormat>, 6> names{
       {{"json_lines", OutputFormat::json_lines},
        {"jsonl", OutputFormat::json_lines},
        {"jsonlines", OutputFormat::json_lines},
        {"json_array", OutputFormat::json_array},
-       {"raw", OutputFormat::raw}}};
+       {"raw", OutputFormat::raw},
+       {"parquet", OutputFormat::parquet}}};
+};
+template <>
+struct EnumNames<UnknownColumns> {
+  static constexpr std::array<std::pair<std::string_view, UnknownColumns>, 3> names{
+      {{"keep", UnknownColumns::keep}, {"ignore", UnknownColumns::ignore}, {"fail", UnknownColumns::fail}}};
 };
 template <>
 struct EnumNames<IfExists> {
@@ -119,7 +125,7 @@ void add_place(Schema<Options>& s) {
       "a stream; of a backfill the last-modified of its object; where a record has none, its arrival. ingest: "
       "the arrival of the file's first record, whatever it says of itself, so that a replay may get other keys.");
   s.optional("extension", &Options::extension, "Ends the keys, without a dot.",
-             {.example = "ndjson", .default_text = "jsonl, json or bin, by output_format"});
+             {.example = "ndjson", .default_text = "jsonl, json, bin or parquet, by output_format"});
   s.optional("name_encoding", &Options::name_encoding,
              "What becomes of characters of names other than ASCII letters, digits, '.', '_' and '-': replaced by '_', "
              "or percent-encoded, which keeps different names different.");
@@ -168,8 +174,10 @@ void add_memory(Schema<Options>& s) {
 }
 
 void add_compression(Schema<Options>& s) {
-  s.optional("compression", &Options::compression,
-             "Of the files, in blocks as they grow; sizes and limits count what goes in. Any gzip or zstd reads them.");
+  s.optional(
+      "compression", &Options::compression,
+      "Of the files, in blocks as they grow; sizes and limits count what goes in. Any gzip or zstd reads them. Of "
+      "parquet, the pages inside, and keys get no suffix.");
   s.optional("compression_level", &Options::compression_level,
              "gzip: 1 to 9, of which 1 to 3 are several times as fast. zstd: 1 to 19.",
              {.min = 1, .max = 19, .default_text = "2 for gzip, 3 for zstd"});
@@ -180,15 +188,16 @@ void add_compression(Schema<Options>& s) {
 void add_format(Schema<Options>& s) {
   s.optional("output_format", &Options::output_format,
              "json_lines: one JSON document a line. json_array: one array a file. raw: payloads as they are, each "
-             "followed by delimiter.");
+             "followed by delimiter. parquet: a file of columns, of records that are JSON objects (see parquet).");
   s.optional("wrap", &Options::wrap,
              "JSON formats: each record is an object with its payload under `payload`: JSON as it came, what decode "
              "made text of "
              "as a string, any other bytes in base64. false: the payload itself, which must be JSON.");
   s.optional("include_metadata", &Options::include_metadata,
-             "Offset, timestamp, stream, topic and partition_id beside the payload.");
+             "Offset, timestamp, stream, topic and partition_id beside the payload; of parquet, columns of these names "
+             "with a '_' in front.");
   s.optional("include_headers", &Options::include_headers,
-             "The record's headers beside the payload, where it has some.");
+             "The record's headers beside the payload, where it has some; of parquet, the column _headers.");
   s.optional(
       "mark_encoding", &Options::mark_encoding,
       "Adds payload_encoding: base64 beside a payload that is written so: bytes that are no JSON, where no decoder has "
@@ -198,6 +207,28 @@ void add_format(Schema<Options>& s) {
   s.optional("delimiter", &Options::delimiter,
              "raw: what follows each payload. Required there, but with compat iggy; may be empty.",
              {.example = "\"\\n\""});
+}
+
+Schema<Options::Parquet> parquet_schema() {
+  using Parquet = Options::Parquet;
+  Schema<Parquet> s("parquet", "With output_format parquet: which columns there are.");
+  s.optional("schema", &Parquet::schema,
+             "The columns, in order: a field's name, its type, and `required` where it must be there and not null. "
+             "Types: bool, int32, int64, float, double, string, binary (base64), timestamp (RFC 3339), date, "
+             "decimal(DIGITS,BEHIND THE POINT), json (any value, as text). A dot in a name leads inside an object.",
+             {.example = "[id int64 required, user.name string, 'price decimal(18,2)']",
+              .default_text = "inferred from the first records, and kept for all later files and runs in "
+                              "<prefix>/_millrace/<pipeline>/schema.json"});
+  s.optional(
+      "on_unknown_field", &Parquet::on_unknown_field,
+      "Of a field that is no column. keep: in the column _extra, an object as JSON text. ignore: left out. fail: a "
+      "bad record, with which decode's on_error deals, as it does with a value that does not fit its column.");
+  s.optional("row_group_size", &Parquet::row_group_size,
+             "A row group ends with the record that makes its values this large in memory.",
+             {.min = 64U << 10U, .max = 1024 * kMiB});
+  s.optional("row_group_rows", &Parquet::row_group_rows, "A row group ends with so many records.",
+             {.min = 1, .max = 100'000'000});
+  return s;
 }
 
 void add_delivery(Schema<Options>& s) {
@@ -295,6 +326,7 @@ const Schema<S3SinkOptions>& schema() {
     add_memory(s);
     add_compression(s);
     add_format(s);
+    s.nested("parquet", &Options::parquet, parquet_schema(), "With output_format parquet: which columns there are.");
     add_delivery(s);
     add_keeping(s);
     add_store(s);

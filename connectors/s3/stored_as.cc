@@ -34,6 +34,8 @@ std::string_view content_type(OutputFormat format) {
       return "application/x-ndjson";
     case OutputFormat::json_array:
       return "application/json";
+    case OutputFormat::parquet:
+      return "application/vnd.apache.parquet";
     case OutputFormat::raw:
       break;
   }
@@ -43,7 +45,8 @@ std::string_view content_type(OutputFormat format) {
 /// What says how a body was packed must be true, or readers fail or, worse, do not.
 void check_content(const Options& o, Complaints& complaints, StoredAs& as) {
   // Content-Encoding has the codecs' own names.
-  const Codec codec = codec_of(o.compression);
+  // The pages of Parquet are packed, not the file.
+  const Codec codec = o.output_format == OutputFormat::parquet ? Codec::none : codec_of(o.compression);
   const std::string_view packed = codec == Codec::none ? "" : to_string(codec);
   as.content_encoding = o.content_encoding;
   if (!o.content_encoding.empty() && o.content_encoding != packed) {

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "connectors/s3/columnar_output.h"
 #include "connectors/s3/commit_context.h"
 #include "connectors/s3/key_template.h"
 #include "connectors/s3/stored_as.h"
@@ -50,6 +51,8 @@ struct Upload {
   bool expects_parts = false;
   /// Of a sink that writes exactly once with commit objects; null: it keeps none.
   std::shared_ptr<CommitContext> commits;
+  /// Of a sink whose files are in columns; null: they are written as they were sealed.
+  std::shared_ptr<ColumnarOutput> columns;
 
   /// Of the file that is this batch: new for each of this run and of any other, the same over its retries.
   [[nodiscard]] std::string uuid_of(const IdempotencyToken& token) const;

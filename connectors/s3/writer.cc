@@ -45,10 +45,35 @@ Result<std::string> ObjectWriter::key_of(SealedBatch& batch) const {
                                chunk.last_offset, time, chunk.series.route, uuid, content});
 }
 
+/// What the object will be. Made once for all tries.
+Result<std::string_view> ObjectWriter::body_of(SealedBatch& batch) {
+  if (!upload_->columns) return batch.body();
+  if (converted_ && converted_->first == batch.token) return converted_->second.body();
+  converted_.reset();
+  auto made = in_columns(batch);
+  if (!made) converted_.reset();
+  return made;
+}
+
+Result<std::string_view> ObjectWriter::in_columns(SealedBatch& batch) {
+  MILLRACE_ASSIGN(const std::string_view lines, batch.body());
+  if (!converter_) {
+    MILLRACE_ASSIGN(converter_, upload_->columns->make_converter());
+  }
+  ConvertedFile& file = converted_.emplace(batch.token, upload_->columns->make_file()).second;
+  MILLRACE_TRY(converter_->convert(lines, [&](std::string_view piece) -> Result<void> {
+    if (cancelled_.load(memory_order_relaxed))
+      return fail(Error::retryable(ErrorCode::cancelled, "the file was being put into columns"));
+    file.append(piece);
+    return {};
+  }));
+  return file.body();
+}
+
 Result<Receipt> ObjectWriter::write(SealedBatch& batch) {
   const EncodedChunk& chunk = batch.chunk;
   MILLRACE_ASSIGN(const std::string key, key_of(batch));
-  MILLRACE_ASSIGN(const std::string_view body, batch.body());
+  MILLRACE_ASSIGN(const std::string_view body, body_of(batch));
   if (upload_->ledger) {
     const Origin* origin = chunk.origin.get();
     slot_ = UploadLedger::slot_of(origin != nullptr ? origin->stream : upload_->pipeline,
@@ -76,8 +101,10 @@ Result<Receipt> ObjectWriter::write(SealedBatch& batch) {
     return fail(std::move(written).error().prefixed(doing));
   }
   unanswered_.reset();
+  Receipt receipt{upload_->location(key), body.size()};
+  converted_.reset();
   if (commits_) commits_->done(chunk.partition, noted);
-  return Receipt{upload_->location(key), body.size()};
+  return receipt;
 }
 
 // What the connector that this one replaces writes, byte for byte: three lines.

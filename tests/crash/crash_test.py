@@ -9,13 +9,14 @@ same files again and the sink recognises them.
 
 With once the files are cut by time, and by other sizes at each start: a replay makes other files, and the sink's commit objects say
 which records are written. With content they are cut by their records alone, and a drain leaves those that are open to the next run.
-Some of the kills are SIGTERM then. At no time does a line stand twice.
+Some of the kills are SIGTERM then. At no time does a line stand twice. parquet and parquet_content are the same with files of columns,
+which are inferred by the first start that writes one.
 
 With letters one line in twenty is no JSON and goes to the dead letters (INV-6): every record below a watermark is in the output or in a letter with
 its bytes. Where two sinks cut files, a position may rest inside a file of one of them, so lines may stand twice, and none less than once.
 
-  crash_test.py BINARY file|s3|letters|once|once_s3|content        MILLRACE_CRASH_KILLS kills (4), MILLRACE_CRASH_SEED to repeat a run
-For s3: MILLRACE_TEST_S3_ENDPOINT, MILLRACE_TEST_S3_ACCESS_KEY, MILLRACE_TEST_S3_SECRET_KEY. What is compared is read by Python's
+  crash_test.py BINARY file|s3|letters|once|once_s3|content|parquet|parquet_content        MILLRACE_CRASH_KILLS kills (4; 2 of parquet), MILLRACE_CRASH_SEED to repeat a run
+For parquet: pyarrow in PYTHONPATH. For s3: MILLRACE_TEST_S3_ENDPOINT, MILLRACE_TEST_S3_ACCESS_KEY, MILLRACE_TEST_S3_SECRET_KEY. What is compared is read by Python's
 own gzip, the zstd program and a client of the tests, never by the code under test.
 """
 import collections
@@ -96,7 +97,11 @@ class BucketStore:
 
 
 def is_once(kind):
-    return kind in ("once", "once_s3", "content")
+    return kind in ("once", "once_s3", "content", "parquet", "parquet_content")
+
+
+def by_content(kind):
+    return kind.endswith("content")
 
 
 def is_bad(line):
@@ -126,11 +131,23 @@ def make_input(store, seed, letters):
     return [objects[name] for name in sorted(objects)]
 
 
+def lines_of(body):
+    """The lines that became this Parquet file."""
+    import pyarrow
+    import pyarrow.parquet
+
+    table = pyarrow.parquet.read_table(pyarrow.BufferReader(body), columns=["object", "line", "text"]).to_pydict()
+    return [f'{{"object":{o},"line":{j},"text":"{t}"}}'.encode() for o, j, t in zip(table["object"], table["line"], table["text"])]
+
+
 def read_output(store, out):
     """How often each line stands in the output."""
     count = collections.Counter()
     for key in store.keys(out):
         body = store.get(key)
+        if body and key.endswith(".parquet"):
+            count.update(lines_of(body))
+            continue
         if body and "/_millrace/" not in key and not key.endswith("/.millrace-probe"):  # a killed run may leave its probe
             assert body.endswith(b"\n"), f"{key} ends in half a record"
             count.update(body.split(b"\n")[:-1])
@@ -220,13 +237,14 @@ source:
 sink:
   s3:
     url: "{store.url(out)}"
-    output_format: raw
-    delimiter: "\\n"
-    max_file_size: {rng.choice([16, 64, 300]) if kind.startswith("once") else 64}KiB
+    {"output_format: parquet" if kind.startswith("parquet") else 'output_format: raw'}
+    max_file_size: {rng.choice([16, 64, 300]) if is_once(kind) and not by_content(kind) else 64}KiB
     path_template: "{{topic}}"
     store: {store.store_yaml}
 """
-    if kind.startswith("once"):
+    if not kind.startswith("parquet"):
+        text += '    delimiter: "\\n"\n'
+    if is_once(kind) and not by_content(kind):
         text += f"""
     delivery: exactly_once
     max_file_age: {rng.choice([5, 20, 100])}ms
@@ -235,8 +253,10 @@ sink:
 """
         if kind.endswith("s3"):
             text += "    multipart_threshold: 100KiB\n"
-    if kind == "content":
+    if by_content(kind):
         text += "    delivery: exactly_once\n    max_file_age: 0s\n"
+    if kind.startswith("parquet"):
+        text += "decode: {json: {}}\n"
     if kind == "letters":
         text += f"""
 decode: {{json: {{on_error: skip}}}}
@@ -312,10 +332,10 @@ def run_round(binary, folder, store, objects, round_number, kills, rng, lasts, k
 
 
 def main(argv):
-    if len(argv) != 2 or argv[1] not in ("file", "s3", "letters", "once", "once_s3", "content"):
+    if len(argv) != 2 or argv[1] not in ("file", "s3", "letters", "once", "once_s3", "content", "parquet", "parquet_content"):
         sys.exit(__doc__)
     binary, kind = os.path.abspath(argv[0]), argv[1]
-    kills = int(os.environ.get("MILLRACE_CRASH_KILLS", "4"))
+    kills = int(os.environ.get("MILLRACE_CRASH_KILLS", "2" if kind.startswith("parquet") else "4"))
     seed = int(os.environ.get("MILLRACE_CRASH_SEED", str(random.randrange(1 << 30))))
     print(f"{kind}: {kills} kills, MILLRACE_CRASH_SEED={seed}", flush=True)
     rng = random.Random(seed)

@@ -14,9 +14,11 @@
 #include "millrace/base/time.h"
 #include "millrace/config/schema.h"
 #include "millrace/config/values.h"
+#include "millrace/encode/columnar.h"
 #include "millrace/encode/encode_spec.h"
 #include "millrace/encode/object_name.h"
 #include "millrace/encode/route_spec.h"
+#include "millrace/encode/row_schema.h"
 #include "millrace/framing/framer.h"
 #include "millrace/pipeline/registry.h"
 #include "millrace/sink/sink.h"
@@ -88,7 +90,7 @@ enum class FileRotation { size, messages };
 enum class RotateOn { none, hour, day };
 enum class FileCompression { none, gzip, zstd };
 enum class Sse { none, s3, kms };  ///< who encrypts the objects where they lie
-enum class OutputFormat { json_lines, json_array, raw };
+enum class OutputFormat { json_lines, json_array, raw, parquet };
 enum class IfExists { verify, overwrite, fail };
 enum class Compat { none, iggy };  ///< whose defaults and rotation
 enum class Delivery { at_least_once, exactly_once };
@@ -122,7 +124,13 @@ struct S3SinkOptions {
   bool mark_encoding = false;
   std::int64_t timestamp_precision = 0;  ///< digits of a second: 0, 3, 6, 9
   std::optional<std::string> delimiter;  ///< raw: required but with compat iggy; "" allowed
-  std::string extension;                 ///< empty: jsonl, json or bin
+  std::string extension;                 ///< empty: jsonl, json, bin or parquet
+  struct Parquet {
+    std::vector<std::string> schema;  ///< parse_column() of each; empty: inferred, and kept beside the objects
+    UnknownColumns on_unknown_field = UnknownColumns::keep;
+    ByteSize row_group_size{32U << 20U};  ///< of values in memory
+    std::uint64_t row_group_rows = 1U << 20U;
+  } parquet;  ///< with output_format parquet only
   NameEncoding name_encoding = NameEncoding::replace;
   RouteSpec::OnMissing on_missing_field = RouteSpec::OnMissing::fallback;
   std::string null_fallback = "__HIVE_DEFAULT_PARTITION__";
@@ -161,10 +169,13 @@ struct S3SinkOptions {
 class S3Sink {
  public:
   [[nodiscard]] static const Schema<S3SinkOptions>& schema();
+  /// `parquet`: who writes output_format parquet (millrace/formats/parquet.h); without it that format is refused.
   [[nodiscard]] static Result<std::unique_ptr<Sink>> make(const ConfigSection& section,
-                                                          const BuildContext& context = {});
-  [[nodiscard]] static Result<std::unique_ptr<Sink>> make(S3SinkOptions options, const BuildContext& context = {});
-  [[nodiscard]] static SinkKind kind();
+                                                          const BuildContext& context = {},
+                                                          const ColumnarKind& parquet = {});
+  [[nodiscard]] static Result<std::unique_ptr<Sink>> make(S3SinkOptions options, const BuildContext& context = {},
+                                                          const ColumnarKind& parquet = {});
+  [[nodiscard]] static SinkKind kind(const ColumnarKind& parquet = {});
   /// Fails (config) when objects of `sink` would lie under the prefix of `source`, which would then read its own
   /// output.
   [[nodiscard]] static Result<void> check_not_feeding(const S3SourceOptions& source, const S3SinkOptions& sink);
