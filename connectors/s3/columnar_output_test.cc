@@ -7,11 +7,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 #include "connectors/s3/writer_fixture.h"
+#include "millrace/base/sync.h"
+#include "millrace/encode/row_reader.h"
+#include "millrace/encode/rows_format.h"
 
 namespace millrace::s3_sink {
 namespace {
@@ -212,6 +217,41 @@ TEST_F(ColumnarOutputTest, NoFieldAndNoMetadataIsNoFile) {
   ASSERT_FALSE(written);
   EXPECT_EQ(written.error().code(), ErrorCode::config);
   EXPECT_THAT(written.error().message(), HasSubstr("parquet.schema"));
+}
+
+// Lanes go on while a writer settles the columns: whatever they had taken by then, and take afterwards, is a row.
+TEST_F(ColumnarOutputTest, LanesGoOnWhileColumnsAreSettled) {
+  const auto opened = open();
+  ASSERT_TRUE(opened);
+  EncodeSpec spec;
+  spec.format = EncodeFormat::rows;
+  spec.include_metadata = false;
+  spec.rows = rows_;
+  EXPECT_NE(rows_->widen(R"({"first":1})"), nullptr);
+  std::array<ByteBuffer, 2> files;
+  const auto lane = [&](std::size_t number) {
+    encode::RowsFormat format(spec);
+    for (int i = 0; i < 400; ++i) {
+      const std::string value = i % 3 == 0 ? "1" : i % 3 == 1 ? "2.5" : "\"x\"";
+      const std::string record = "{\"f" + std::to_string((i + 7 * static_cast<int>(number)) / 4) + "\":" + value + "}";
+      const std::size_t before = files[number].size();
+      if (!format.encode(decode::Json{record, false}, {}, files[number])) files[number].truncate(before);
+    }
+  };
+  {
+    Thread one("lane 0", [&] { lane(0); });
+    Thread other("lane 1", [&] { lane(1); });
+    ASSERT_TRUE((*opened)->make_converter());
+    one.join();
+    other.join();
+  }
+  RowReader reader(rows_->shape(), RowReader::Of::line);
+  ASSERT_TRUE(reader.shape()->settled);
+  for (const ByteBuffer& file : files) {
+    for (std::string_view lines = file.view(); !lines.empty(); lines.remove_prefix(lines.find('\n') + 1)) {
+      ASSERT_TRUE(reader.read(lines.substr(0, lines.find('\n')), 0)) << reader.error().message();
+    }
+  }
 }
 
 // A try costs no conversion, and sends the same bytes.

@@ -14,6 +14,16 @@
 #include "millrace/decode/payload.h"
 #include "millrace/encode/rows_format.h"
 
+namespace shop {
+
+struct Sale {
+  std::int64_t id = 0;
+  std::string buyer;
+};
+MILLRACE_JSON_FIELDS(Sale, id, buyer);
+
+}  // namespace shop
+
 namespace millrace {
 namespace {
 
@@ -107,6 +117,21 @@ TEST(RowsFormat, WritesLinesOfRecordsThatFit) {
   EXPECT_FALSE(format.encode(decode::Bytes{"no json"}, meta, out));
   out.clear();
   ASSERT_TRUE(format.encode(decode::Bytes{R"({"a":2})"}, meta, out));
+}
+
+// Of a type of the user's, looked into as it is written.
+TEST(RowsFormat, TypedRecordsAreRowsToo) {
+  RowShape shape;
+  shape.fields = {*parse_column("id int32"), *parse_column("buyer string required")};
+  shape.include_metadata = false;
+  auto encoder = encode::rows(spec_of(std::make_shared<RowBook>(shape)), {.on_error = OnError::skip});
+  EXPECT_EQ(encoder.on_error, OnError::skip);
+  ByteBuffer out;
+  ASSERT_TRUE(encoder.format.encode(shop::Sale{7, "Ada"}, {}, out));
+  EXPECT_EQ(out.view(), "{\"id\":7,\"buyer\":\"Ada\"}\n");
+  const auto refused = encoder.format.encode(shop::Sale{std::int64_t{1} << 40U, "Ada"}, {}, out);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message(), HasSubstr("found 1099511627776"));
 }
 
 /// Any value, some of them nested.

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string_view>
 
+#include "millrace/encode/encode.h"
 #include "millrace/encode/encode_spec.h"
 #include "millrace/encode/formats.h"
 #include "millrace/encode/row_book.h"
@@ -42,5 +43,13 @@ class RowsFormat {
   JsonLinesFormat record_;
   std::unique_ptr<RowReader> reader_;  ///< of the shape that was seen last
 };
+
+struct RowsOptions {
+  OnError on_error = OnError::fail;  ///< of a record that does not fit the columns
+};
+/// One row of the columns that a sink has: `of_sink` is its Sink::encode_spec().
+[[nodiscard]] inline Encoder<RowsFormat> rows(const EncodeSpec& of_sink, const RowsOptions& options = {}) {
+  return {{}, RowsFormat(of_sink), options.on_error, {}};
+}
 
 }  // namespace millrace::encode

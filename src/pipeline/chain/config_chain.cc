@@ -43,7 +43,7 @@ AnyEncoder encoder_of(const EncodeSpec& spec, OnError on_error) {
     case EncodeFormat::json_array:
       return encode::Encoder<encode::JsonArrayFormat>{{}, encode::JsonArrayFormat(spec), on_error, {}};
     case EncodeFormat::rows:
-      return encode::Encoder<encode::RowsFormat>{{}, encode::RowsFormat(spec), on_error, {}};
+      return encode::rows(spec, {.on_error = on_error});
     case EncodeFormat::raw:
       break;
   }
