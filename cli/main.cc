@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program's parts list: each connector that can be named in YAML, added by hand.
 #include "cli/commands.h"
+#include "cli/left_out.h"
 #include "millrace/connectors/console.h"
+#ifdef MILLRACE_HAS_KAFKA
+#include "millrace/connectors/kafka.h"
+#endif
 #include "millrace/connectors/s3.h"
 #include "millrace/formats/parquet.h"
 #include "millrace/pipeline/registry.h"
@@ -13,6 +17,11 @@ int main(int count, char** arguments) {
   registry.add(millrace::S3Sink::kind(millrace::parquet_format()));
 #else
   registry.add(millrace::S3Sink::kind());
+#endif
+#ifdef MILLRACE_HAS_KAFKA
+  registry.add(millrace::KafkaSource::kind());
+#else
+  registry.add(millrace::cli::left_out_source("kafka", "librdkafka"));
 #endif
   registry.add(millrace::StdoutSink::kind());
   registry.add(millrace::BlackholeSink::kind());

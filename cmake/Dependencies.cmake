@@ -60,6 +60,12 @@ elseif(NOT CMAKE_DISABLE_FIND_PACKAGE_Arrow)
   endif()
 endif()
 
+# Connectors that are left out where their library is not found (or is not wanted: CMAKE_DISABLE_FIND_PACKAGE_rdkafka).
+if(NOT CMAKE_DISABLE_FIND_PACKAGE_rdkafka)
+  pkg_check_modules(rdkafka IMPORTED_TARGET rdkafka>=2.0) # Kafka, source and sink
+endif()
+set(MILLRACE_KAFKA ${rdkafka_FOUND})
+
 # Credentials, signing and CRC64NVME of the S3 client. Distributions lack it: where it is not found the standard way, the copy
 # that ./dev setup built is taken.
 find_package(aws-c-auth CONFIG QUIET)

@@ -11,8 +11,12 @@
 #include <sstream>
 #include <string>
 
+#ifdef MILLRACE_HAS_KAFKA
+#include "connectors/kafka/metrics.h"
+#endif
 #include "connectors/s3/metrics.h"
 #include "connectors/s3/upload.h"
+#include "millrace/connectors/stream.h"
 #include "pipeline/control_metrics.h"
 #include "pipeline/lane_metrics.h"
 #include "pipeline/sink_metrics.h"
@@ -82,6 +86,12 @@ std::string exported() {
   lanes->fallbacks_by_reason->add(ErrorCode::missing_field, 1);
   EXPECT_TRUE(SinkMetrics::make(meter, 1));
   EXPECT_TRUE(s3_source::SourceMetrics::make(meter));
+#ifdef MILLRACE_HAS_KAFKA
+  EXPECT_TRUE(kafka::Metrics::make(meter));
+#endif
+  auto gauges = StreamGauges::make(meter, "kafka", true);
+  EXPECT_TRUE(gauges);
+  gauges->set("topic", 0, {});
   s3_sink::Upload upload;
   EXPECT_TRUE(s3_sink::claim_metrics(meter, upload));
   return table_of(families_in(registry->to_prometheus_text()));

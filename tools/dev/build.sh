@@ -15,9 +15,10 @@ dev_setup() {
   esac
   case " $* " in
   *" test "*)
-    # Without Go only the suites that need the server are missing, and ./dev test names them.
+    # Without them only the suites that need a server are missing, and ./dev test names them.
     tools/setup/seaweedfs.sh >/dev/null || [ $? = 3 ]
     provide_arrow --python
+    tools/setup/kafka.sh >/dev/null || [ $? = 3 ]
     ;;
   esac
 }

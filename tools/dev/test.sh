@@ -7,21 +7,40 @@ servers=
 # Stops what start_servers started, whatever became of the tests.
 stop_servers() {
   [ -z "$servers" ] || tests/servers/seaweedfs.sh stop "$servers"
+  [ -z "$servers" ] || tests/servers/kafka.sh stop "$servers/kafka"
   [ -z "$servers" ] || rm -rf "$servers"
   servers=
+}
+
+# The folder of what is started; it and all in it are gone when the shell ends.
+servers_folder() {
+  [ -z "$servers" ] || return 0
+  servers=$(mktemp -d)
+  trap stop_servers EXIT
 }
 
 # Starts SeaweedFS on free loopback ports and exports where it listens. False where it is not to be had.
 start_servers() {
   local weed
   weed=$(tools/setup/seaweedfs.sh) || return 1
-  servers=$(mktemp -d)
-  trap stop_servers EXIT
+  servers_folder
   say "starting SeaweedFS"
   tests/servers/seaweedfs.sh start "$servers" "$weed" || return 1
   # shellcheck disable=SC1091  # written by the line above
   . "$servers/env"
   export MILLRACE_TEST_S3_ENDPOINT MILLRACE_TEST_S3_ACCESS_KEY MILLRACE_TEST_S3_SECRET_KEY
+}
+
+# The same for a Kafka broker.
+start_kafka() {
+  local kafka
+  kafka=$(tools/setup/kafka.sh) || return 1
+  servers_folder
+  say "starting Kafka"
+  tests/servers/kafka.sh start "$servers/kafka" "$kafka" || return 1
+  # shellcheck disable=SC1091  # written by the line above
+  . "$servers/kafka/env"
+  export MILLRACE_TEST_KAFKA MILLRACE_TEST_KAFKA_LIB
 }
 
 # run_ctest PRESET [CTEST ARGUMENTS...]: runs the tests of a built preset; results also go to build/PRESET/tests.xml.
@@ -61,8 +80,11 @@ dev_test() {
   configure dev
   compile dev
 
-  if [ -n "$(tests_labelled integration -LE iggy_clients)" ] && ! start_servers; then
+  if [ -n "$(tests_labelled integration -LE 'iggy_clients|kafka')" ] && ! start_servers; then
     leave_out integration "SeaweedFS is not to be had here"
+  fi
+  if [ -n "$(tests_labelled kafka)" ] && ! start_kafka; then
+    leave_out kafka "Kafka is not to be had here"
   fi
   if [ -n "$(tests_labelled iggy_clients)" ]; then
     MILLRACE_TEST_IGGY_CLIENTS=$(tools/setup/iggy_clients.sh) || leave_out iggy_clients "the clients of Iggy are not to be had here"

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Inquiry: a question to the brokers, asked on an I/O thread of its own so that the control thread can serve others
+// meanwhile. Made, asked for its answer and ended by the control thread; ending it takes as long as one call that is
+// under way (kStep).
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <utility>
+
+#include "millrace/base/result.h"
+#include "millrace/base/sync.h"
+#include "millrace/base/time.h"
+
+namespace millrace::kafka {
+
+/// The longest that one call of an inquiry waits for brokers.
+inline constexpr int kStepMillis = 500;
+
+class StopFlag {
+ public:
+  void request() {
+    const MutexLock lock(mutex_);
+    requested_ = true;
+    changed_.notify_all();
+  }
+  [[nodiscard]] bool requested() const {
+    const MutexLock lock(mutex_);
+    return requested_;
+  }
+  /// Waits `delay`; true when the stop came first.
+  [[nodiscard]] bool wait(Clock& clock, Duration delay) {
+    const SteadyTime deadline = clock.now() + delay;
+    const MutexLock lock(mutex_);
+    while (!requested_ && clock.now() < deadline) clock.wait_until(changed_, mutex_, deadline);
+    return requested_;
+  }
+
+ private:
+  mutable Mutex mutex_;
+  CondVar changed_;
+  bool requested_ MILLRACE_GUARDED_BY(mutex_) = false;
+};
+
+template <class Answer>
+class Inquiry {
+ public:
+  using Ask = std::function<Result<Answer>(StopFlag&)>;
+  Inquiry(Ask ask, Waker done)
+      : ask_(std::move(ask)), done_(std::move(done)), thread_("kafka-inquiry", [this] { run(); }) {}
+  ~Inquiry() {
+    stop_.request();
+    thread_.join();
+  }
+  Inquiry(const Inquiry&) = delete;
+  Inquiry& operator=(const Inquiry&) = delete;
+
+  /// The answer, once; nothing while there is none.
+  [[nodiscard]] std::optional<Result<Answer>> take() {
+    const MutexLock lock(mutex_);
+    return std::exchange(answer_, std::nullopt);
+  }
+
+ private:
+  void run() {
+    Result<Answer> answer = ask_(stop_);
+    {
+      const MutexLock lock(mutex_);
+      answer_ = std::move(answer);
+    }
+    done_.wake();
+  }
+
+  const Ask ask_;
+  const Waker done_;
+  StopFlag stop_;
+  Mutex mutex_;
+  std::optional<Result<Answer>> answer_ MILLRACE_GUARDED_BY(mutex_);
+  Thread thread_;  // last: it uses what stands above
+};
+
+}  // namespace millrace::kafka

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "connectors/kafka/lane.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "connectors/kafka/failures.h"
+
+namespace millrace::kafka {
+namespace {
+
+// A question asked on the lane's thread, once in the life of a position that was lost.
+constexpr int kAskMillis = 5000;
+
+UnixMicros timestamp_of(const rd_kafka_message_t& message) noexcept {
+  rd_kafka_timestamp_type_t type = RD_KAFKA_TIMESTAMP_NOT_AVAILABLE;
+  const std::int64_t millis = rd_kafka_message_timestamp(&message, &type);
+  constexpr std::int64_t kMost = std::numeric_limits<UnixMicros>::max() / 1000;
+  if (type == RD_KAFKA_TIMESTAMP_NOT_AVAILABLE || millis < 0 || millis > kMost) return kNoTimestamp;
+  return millis * 1000;
+}
+
+std::string_view view(const void* bytes, std::size_t size) noexcept {
+  return {static_cast<const char*>(bytes), bytes == nullptr ? 0 : size};
+}
+
+int millis_of(Duration timeout) noexcept {
+  const auto millis = std::chrono::ceil<std::chrono::milliseconds>(timeout).count();
+  return static_cast<int>(std::clamp<std::int64_t>(millis, 0, 60'000));
+}
+
+}  // namespace
+
+KafkaLane::KafkaLane(Setup setup)
+    : setup_(std::move(setup)),
+      queue_(
+          rd_kafka_queue_get_partition(setup_.client->get(), setup_.partition.topic.c_str(), setup_.partition.number)),
+      next_(setup_.begin.value()) {
+  if (at_end()) setup_.progress->exhausted.store(true, memory_order_release);
+  setup_.progress->next.store(next_, memory_order_relaxed);
+}
+
+KafkaLane::~KafkaLane() {
+  Client::wake_on(queue_.get(), nullptr);
+  let_go();
+}
+
+bool KafkaLane::set_waker(Waker waker) {
+  waker_ = std::move(waker);
+  Client::wake_on(queue_.get(), &waker_);
+  return true;
+}
+
+void KafkaLane::let_go() {
+  payloads_.clear();
+  offsets_.clear();
+  timestamps_.clear();
+  keys_.clear();
+  headers_.clear();
+  header_ends_.clear();
+  any_key_ = false;
+  held_.clear();
+}
+
+Result<PollResult> KafkaLane::poll(std::size_t max_records, Duration timeout) {
+  let_go();
+  if (at_end()) {
+    setup_.progress->exhausted.store(true, memory_order_release);
+    setup_.control.wake();
+    return Exhausted{};
+  }
+  const std::int64_t before = next_;
+  // The queue wakes its reader when something comes into it while it is empty, so it is left empty before an Idle.
+  while (payloads_.empty() && !at_end()) {
+    const std::size_t count = fetch(max_records, timeout);
+    if (count == 0) break;
+    Result<void> taken;
+    for (std::size_t i = 0; i < count; ++i) {
+      Message message(fetched_[i]);
+      if (taken) taken = take(std::move(message));
+    }
+    if (!taken) return fail(std::move(taken).error());
+    timeout = Duration::zero();
+  }
+  if (next_ == before) return Idle{};
+  return batch();
+}
+
+/// The first wait is for one message: the library waits for all it is asked for.
+std::size_t KafkaLane::fetch(std::size_t max_records, Duration timeout) {
+  fetched_.resize(std::max<std::size_t>(max_records, 1));
+  const std::size_t wanted = timeout > Duration::zero() ? 1 : fetched_.size();
+  const auto got = rd_kafka_consume_batch_queue(queue_.get(), millis_of(timeout), fetched_.data(), wanted);
+  return static_cast<std::size_t>(std::max<std::int64_t>(got, 0));
+}
+
+Result<void> KafkaLane::take(Message message) {
+  if (message->err != RD_KAFKA_RESP_ERR_NO_ERROR) return take_event(*message);
+  if (message->offset < next_) {
+    setup_.metrics.stale.add();
+    return {};
+  }
+  if (setup_.end && message->offset >= setup_.end->value()) {
+    pass(setup_.end->value());
+    return {};
+  }
+  append(std::move(message));
+  return {};
+}
+
+void KafkaLane::append(Message message) {
+  if (lost_from_) {
+    setup_.log.warn("kafka: records were gone before they were read; the lane goes on behind them",
+                    {{"partition", to_string(setup_.partition)},
+                     {"from", std::to_string(*lost_from_)},
+                     {"to", std::to_string(message->offset)}});
+    lost_from_.reset();
+  }
+  offsets_.emplace_back(message->offset);
+  payloads_.push_back(view(message->payload, message->len));
+  timestamps_.push_back(timestamp_of(*message));
+  keys_.push_back(view(message->key, message->key_len));
+  any_key_ |= message->key != nullptr;
+  append_headers(*message);
+  pass(message->offset + 1);
+  held_.push_back(std::move(message));
+}
+
+void KafkaLane::append_headers(const rd_kafka_message_t& message) {
+  rd_kafka_headers_t* headers = nullptr;
+  if (rd_kafka_message_headers(&message, &headers) == RD_KAFKA_RESP_ERR_NO_ERROR) {
+    const char* name = nullptr;
+    const void* value = nullptr;
+    std::size_t size = 0;
+    for (std::size_t i = 0; rd_kafka_header_get_all(headers, i, &name, &value, &size) == RD_KAFKA_RESP_ERR_NO_ERROR;
+         ++i) {
+      headers_.push_back({name, view(value, size)});
+    }
+  }
+  header_ends_.push_back(headers_.size());
+}
+
+void KafkaLane::pass(std::int64_t next) noexcept { next_ = std::max(next_, next); }
+
+Result<void> KafkaLane::take_event(const rd_kafka_message_t& event) {
+  if (event.err == RD_KAFKA_RESP_ERR__PARTITION_EOF) {
+    pass(event.offset);
+    warned_ = false;
+    return {};
+  }
+  const char* const text = rd_kafka_message_errstr(&event);
+  const std::string_view said = text == nullptr ? "" : text;
+  if (event.err == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET || event.err == RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE) {
+    return go_on_behind_loss(said);
+  }
+  Error error = error_of(event.err, "reading " + to_string(setup_.partition), said);
+  if (!error.is_retryable()) return fail(std::move(error));
+  setup_.log.log(std::exchange(warned_, true) ? LogLevel::debug : LogLevel::warn,
+                 "kafka: a partition cannot be read for now", {{"error", error.describe()}});
+  return {};
+}
+
+/// What was to be read next is not there any more: retention was faster, or the topic is another one by now.
+Result<void> KafkaLane::go_on_behind_loss(std::string_view said) {
+  const std::string name = to_string(setup_.partition);
+  std::int64_t first = 0;
+  std::int64_t end = 0;
+  const auto code = rd_kafka_query_watermark_offsets(setup_.client->get(), setup_.partition.topic.c_str(),
+                                                     setup_.partition.number, &first, &end, kAskMillis);
+  if (code != RD_KAFKA_RESP_ERR_NO_ERROR) return fail(error_of(code, "asking what is left of " + name));
+  const std::int64_t target = setup_.on_position_lost == OnPositionLost::latest ? end : first;
+  if (setup_.on_position_lost == OnPositionLost::fail || target < next_) {
+    return fail(Error::fatal(
+        ErrorCode::drift,
+        fmt::format("kafka: the position {} of {} is not there any more: the partition holds {} to {} ({}); "
+                    "on_position_lost: earliest or latest goes on there{}",
+                    next_, name, first, end, said, target < next_ ? ", from the next run on" : "")));
+  }
+  lost_from_ = next_;
+  pass(target);
+  const ListHandle list = to_list({setup_.partition});
+  list->elems[0].offset = next_;
+  const ErrorHandle failed(rd_kafka_seek_partitions(setup_.client->get(), list.get(), 0));
+  if (failed) return fail(error_of(rd_kafka_error_code(failed.get()), "going on in " + name));
+  return {};
+}
+
+PollResult KafkaLane::batch() {
+  setup_.progress->next.store(next_, memory_order_relaxed);
+  PayloadBatch batch;
+  batch.partition = setup_.partition_id;
+  batch.ack = setup_.acks.issue(setup_.partition_id, Offset(next_ - 1));
+  batch.origin = setup_.origin;
+  if (payloads_.empty()) return batch;
+  std::uint64_t bytes = 0;
+  for (std::size_t i = 0; i < payloads_.size(); ++i) bytes += payloads_[i].size() + keys_[i].size();
+  setup_.metrics.fetched.add(payloads_.size());
+  setup_.metrics.fetched_bytes.add(bytes);
+  batch.payloads = payloads_;
+  batch.base_offset = offsets_.front();
+  batch.offsets = offsets_;
+  batch.timestamps = timestamps_;
+  if (any_key_) batch.keys = keys_;
+  if (!headers_.empty()) {
+    header_spans_.clear();
+    std::size_t begin = 0;
+    for (const std::size_t end : header_ends_) {
+      header_spans_.emplace_back(headers_.data() + begin, end - begin);
+      begin = end;
+    }
+    batch.headers = header_spans_;
+  }
+  return batch;
+}
+
+}  // namespace millrace::kafka

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "connectors/kafka/options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "connectors/kafka/partitions.h"
+#include "connectors/kafka/properties.h"
+
+namespace millrace::kafka {
+namespace {
+
+// As the brokers have it: letters, digits, '.', '_' and '-', 249 of them at most. A '^' would make it a pattern.
+bool is_topic(std::string_view name) {
+  const auto allowed = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
+           c == '-';
+  };
+  return !name.empty() && name.size() <= 249 && name != "." && name != ".." && std::ranges::all_of(name, allowed);
+}
+
+class Problems {
+ public:
+  Problems(const ConfigSection& at, ConfigProblems& problems) : at_(at), problems_(problems) {}
+  void add(std::string_view key, std::string text) {
+    const std::string prefix = at_.path().empty() ? "" : at_.path() + ".";
+    problems_.add(at_.child(key).where(), fmt::format("{}{}: {}", prefix, key, text));
+  }
+
+ private:
+  const ConfigSection& at_;
+  ConfigProblems& problems_;
+};
+
+void check_list(const std::vector<std::string>& values, std::string_view key, Problems& problems) {
+  if (values.empty()) problems.add(key, "needs at least one");
+  std::set<std::string_view> seen;
+  for (const std::string& one : values) {
+    if (!seen.insert(one).second) problems.add(key, fmt::format("'{}' stands there twice", one));
+  }
+}
+
+std::string joined(const std::vector<std::string>& values) {
+  std::string all;
+  for (const std::string& one : values) all += (all.empty() ? "" : ",") + one;
+  return all;
+}
+
+}  // namespace
+
+void check(const KafkaSourceOptions& options, const ConfigSection& at, ConfigProblems& problems) {
+  Problems found(at, problems);
+  check_list(options.brokers, "brokers", found);
+  check_list(options.topics, "topics", found);
+  if (options.topics.size() > kMostTopics) found.add("topics", fmt::format("at most {}", kMostTopics));
+  for (const std::string& topic : options.topics) {
+    if (!is_topic(topic))
+      found.add("topics", fmt::format("'{}' is no name of a topic; patterns are not taken: name each topic", topic));
+  }
+  if (options.group.empty()) found.add("group", "is empty; positions are stored for it");
+  if (!options.partitions.empty()) check_list(options.partitions, "partitions", found);
+  for (const std::string& text : options.partitions) {
+    std::uint32_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    const bool whole = error == std::errc() && end == text.data() + text.size() && number < kMostPartitions;
+    if (!whole || std::to_string(number) != text)
+      found.add("partitions", fmt::format("'{}' is no number of a partition", text));
+  }
+  check_properties(options.properties, Role::source, at, problems);
+}
+
+Result<void> check(const KafkaSourceOptions& options) {
+  ConfigProblems problems;
+  check(options, {}, problems);
+  return problems.result();
+}
+
+Result<ConfHandle> source_conf(const KafkaSourceOptions& options, const std::string& pipeline) {
+  ConfHandle conf(rd_kafka_conf_new());
+  const auto client_id = fmt::format("millrace-{}", pipeline.empty() ? "library" : pipeline);
+  const std::vector<std::pair<std::string, std::string>> own{
+      {"client.id", client_id},
+      {"bootstrap.servers", joined(options.brokers)},
+      {"group.id", options.group},
+      {"enable.auto.commit", "false"},
+      {"enable.auto.offset.store", "false"},
+      // A position that is lost is an error of its partition, and never another position.
+      {"auto.offset.reset", "error"},
+      {"enable.partition.eof", "true"},
+      {"isolation.level", options.isolation == KafkaIsolation::read_committed ? "read_committed" : "read_uncommitted"},
+      {"partition.assignment.strategy",
+       options.assignment == KafkaAssignment::cooperative ? "cooperative-sticky" : "range,roundrobin"},
+      {"queued.max.messages.kbytes", std::to_string(std::max<std::uint64_t>(options.prefetch_bytes.bytes >> 10U, 1))},
+  };
+  for (const auto& [name, value] : own) MILLRACE_TRY(set(*conf, name, value));
+  MILLRACE_TRY(set_all(*conf, options.properties, Role::source));
+  return conf;
+}
+
+}  // namespace millrace::kafka

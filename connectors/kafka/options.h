@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the Kafka connectors are told: rules over their options, and the library's configuration made of them. Pure; any
+// thread.
+#pragma once
+
+#include <string>
+
+#include "connectors/kafka/handles.h"
+#include "millrace/base/result.h"
+#include "millrace/base/time.h"
+#include "millrace/config/config.h"
+#include "millrace/connectors/kafka.h"
+
+namespace millrace::kafka {
+
+/// What the last store of revoked partitions may take.
+inline constexpr Duration kLastStore = std::chrono::seconds(10);
+
+/// Every rule over the whole struct; `at` is where it was read, or an empty one for options made in code.
+void check(const KafkaSourceOptions& options, const ConfigSection& at, ConfigProblems& problems);
+[[nodiscard]] Result<void> check(const KafkaSourceOptions& options);
+
+/// `pipeline` names the client for those who look at the brokers.
+[[nodiscard]] Result<ConfHandle> source_conf(const KafkaSourceOptions& options, const std::string& pipeline);
+
+}  // namespace millrace::kafka

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "connectors/kafka/questions.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "connectors/kafka/failures.h"
+#include "connectors/kafka/position_store.h"
+#include "millrace/base/backoff.h"
+
+namespace millrace::kafka {
+namespace {
+
+constexpr BackoffOptions kTries{std::chrono::milliseconds(50), std::chrono::seconds(2), 2.0};
+
+std::span<rd_kafka_topic_partition_t> entries(const ListHandle& list) {
+  return {list->elems, static_cast<std::size_t>(list->cnt)};
+}
+
+Error stopped() { return Error::fatal(ErrorCode::cancelled, "kafka: stopped before the brokers had answered"); }
+
+/// Calls `once` until it succeeds or fails for good; `until` bounds what may pass.
+template <class Once>
+auto ask(const Asking& asking, StopFlag& stop, SteadyTime until, Once once) -> decltype(once()) {
+  Backoff backoff(kTries, *asking.random);
+  bool told = false;
+  for (;;) {
+    if (stop.requested()) return fail(stopped());
+    auto answer = once();
+    if (answer || !answer.error().is_retryable()) return answer;
+    if (const auto fatal = asking.client->fatal()) return fail(*fatal);
+    if (asking.clock->now() >= until) return answer;
+    if (!std::exchange(told, true))
+      asking.log.warn("kafka: a question to the brokers is asked again", {{"error", answer.error().describe()}});
+    if (stop.wait(*asking.clock, backoff.next())) return fail(stopped());
+  }
+}
+
+/// The first error of an entry.
+Result<void> check_entries(const ListHandle& list, std::string_view doing) {
+  for (const auto& one : entries(list)) {
+    if (one.err == RD_KAFKA_RESP_ERR_NO_ERROR) continue;
+    return fail(error_of(one.err, fmt::format("{} of {}", doing, to_string(Partition{one.topic, one.partition}))));
+  }
+  return {};
+}
+
+/// Offsets by time, or RD_KAFKA_OFFSET_BEGINNING or RD_KAFKA_OFFSET_END in place of one, for all partitions at once.
+Result<ListHandle> offsets_at(const Asking& asking, const std::vector<Partition>& partitions, std::int64_t time) {
+  ListHandle list = to_list(partitions);
+  for (auto& one : entries(list)) one.offset = time;
+  const auto code = rd_kafka_offsets_for_times(asking.client->get(), list.get(), kStepMillis);
+  if (code != RD_KAFKA_RESP_ERR_NO_ERROR) return fail(error_of(code, "asking what partitions hold"));
+  MILLRACE_TRY(check_entries(list, "asking what is held"));
+  return list;
+}
+
+Result<std::vector<Partition>> partitions_of(const Asking& asking, const std::string& name) {
+  rd_kafka_t* const handle = asking.client->get();
+  const TopicHandle topic(rd_kafka_topic_new(handle, name.c_str(), nullptr));
+  if (!topic) return fail(Error::config(fmt::format("kafka: '{}' is no name of a topic", name)));
+  const rd_kafka_metadata_t* found = nullptr;
+  const auto code = rd_kafka_metadata(handle, 0, topic.get(), &found, kStepMillis);
+  const std::string doing = fmt::format("asking for topic '{}'", name);
+  if (code != RD_KAFKA_RESP_ERR_NO_ERROR) return fail(error_of(code, doing));
+  const MetadataHandle metadata(found);
+  std::vector<Partition> partitions;
+  for (const auto& of : std::span(metadata->topics, static_cast<std::size_t>(metadata->topic_cnt))) {
+    if (of.err != RD_KAFKA_RESP_ERR_NO_ERROR) return fail(error_of(of.err, doing));
+    for (const auto& one : std::span(of.partitions, static_cast<std::size_t>(of.partition_cnt)))
+      partitions.push_back({name, one.id});
+  }
+  if (partitions.empty()) return fail(error_of(RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART, doing));
+  std::ranges::sort(partitions);
+  return partitions;
+}
+
+/// What is to be read: all partitions, or those that are named.
+Result<std::vector<Partition>> named_of(const Asking& asking, std::vector<Partition> found, const std::string& topic) {
+  const auto& named = asking.options->partitions;
+  if (named.empty()) return found;
+  std::vector<Partition> chosen;
+  for (const std::string& number : named) {
+    const auto one = std::ranges::find(found, number, [](const Partition& p) { return std::to_string(p.number); });
+    if (one == found.end()) {
+      return fail(Error::fatal(ErrorCode::not_found,
+                               fmt::format("kafka: topic '{}' has no partition {}: its partitions are 0 to {}; correct "
+                                           "`partitions`",
+                                           topic, number, found.size() - 1)));
+    }
+    chosen.push_back(*one);
+  }
+  return chosen;
+}
+
+Error unreachable(const Asking& asking, Error error) {
+  const std::string trouble = asking.client->trouble();
+  std::string brokers;
+  for (const std::string& one : asking.options->brokers) brokers += (brokers.empty() ? "" : ",") + one;
+  const bool unknown = error.code() == ErrorCode::not_found;
+  return std::move(error)
+      .prefixed(unknown ? fmt::format("the brokers ({}) have no such topic: create it, or correct `topics`: ", brokers)
+                        : fmt::format("no answer from the brokers ({}) within connect_timeout; check `brokers`, and "
+                                      "security.protocol in `properties`{}{}: ",
+                                      brokers, trouble.empty() ? "" : "; the last that was heard: ", trouble))
+      .as(ErrorClass::fatal);
+}
+
+std::string cluster_id(const Asking& asking) {
+  char* const id = rd_kafka_clusterid(asking.client->get(), kStepMillis);
+  std::string text = id == nullptr ? "" : id;
+  rd_kafka_mem_free(asking.client->get(), id);
+  return text;
+}
+
+std::string new_mark(Random& random) { return fmt::format("millrace:{:016x}", random.next()); }
+
+}  // namespace
+
+Result<Cluster> ask_cluster(const Asking& asking, StopFlag& stop) {
+  const SteadyTime until = asking.clock->now() + asking.options->connect_timeout;
+  Cluster cluster;
+  for (const std::string& topic : asking.options->topics) {
+    auto found = ask(asking, stop, until, [&] { return partitions_of(asking, topic); });
+    if (!found && found.error().is_retryable()) return fail(unreachable(asking, std::move(found).error()));
+    if (!found) return fail(std::move(found).error());
+    MILLRACE_ASSIGN(auto chosen, named_of(asking, *std::move(found), topic));
+    std::ranges::move(chosen, std::back_inserter(cluster.partitions));
+  }
+  cluster.id = cluster_id(asking);
+  if (!asking.options->bounded) return cluster;
+  auto ends = ask(asking, stop, until, [&] { return offsets_at(asking, cluster.partitions, RD_KAFKA_OFFSET_END); });
+  if (!ends) return fail(unreachable(asking, std::move(ends).error()));
+  for (const auto& one : entries(*ends)) cluster.ends[{one.topic, one.partition}] = Watermark(one.offset);
+  return cluster;
+}
+
+Result<std::vector<Beginning>> ask_beginnings(const Asking& asking, const std::vector<Partition>& partitions,
+                                              StopFlag& stop) {
+  if (partitions.empty()) return std::vector<Beginning>();
+  const auto forever = SteadyTime::max();
+  MILLRACE_ASSIGN(const ListHandle stored, ask(asking, stop, forever, [&]() -> Result<ListHandle> {
+                    ListHandle list = to_list(partitions);
+                    const auto code = rd_kafka_committed(asking.client->get(), list.get(), kStepMillis);
+                    if (code != RD_KAFKA_RESP_ERR_NO_ERROR)
+                      return fail(error_of(code, "reading the positions of the group"));
+                    MILLRACE_TRY(check_entries(list, "reading the position"));
+                    return list;
+                  }));
+  const auto at = [&](std::int64_t time) {
+    return ask(asking, stop, forever, [&, time] { return offsets_at(asking, partitions, time); });
+  };
+  MILLRACE_ASSIGN(const ListHandle firsts, at(RD_KAFKA_OFFSET_BEGINNING));
+  MILLRACE_ASSIGN(const ListHandle ends, at(RD_KAFKA_OFFSET_END));
+  std::vector<Beginning> beginnings;
+  std::vector<StoredPosition> to_store;
+  for (std::size_t i = 0; i < partitions.size(); ++i) {
+    const auto& kept = entries(stored)[i];
+    std::optional<Watermark> position;
+    if (kept.offset >= 0) position = Watermark(kept.offset);
+    const std::string_view metadata(static_cast<const char*>(kept.metadata), kept.metadata_size);
+    const std::string name = fmt::format("topic '{}', partition {}", partitions[i].topic, partitions[i].number);
+    const HeldRange held{Offset(entries(firsts)[i].offset), Watermark(entries(ends)[i].offset)};
+    MILLRACE_ASSIGN(const StreamBeginning begins,
+                    stream_beginning(position, held, asking.options->start, asking.options->on_position_lost, name));
+    if (!begins.notice.empty()) asking.log.warn("kafka: " + begins.notice);
+    Beginning beginning{partitions[i], begins.from, std::string(metadata)};
+    if (begins.at) {
+      const std::int64_t millis = (*begins.at + 999) / 1000;
+      MILLRACE_ASSIGN(const ListHandle found,
+                      ask(asking, stop, forever, [&, millis] { return offsets_at(asking, {partitions[i]}, millis); }));
+      // No record is that young: the end.
+      if (entries(found)[0].offset >= 0) beginning.at = Watermark(entries(found)[0].offset);
+    }
+    const bool marked = metadata.starts_with("millrace:");
+    if (!marked) beginning.mark = new_mark(*asking.random);
+    if (!marked || position != beginning.at) to_store.push_back({partitions[i], beginning.at, beginning.mark});
+    beginnings.push_back(std::move(beginning));
+  }
+  if (!to_store.empty()) {
+    MILLRACE_TRY(ask(asking, stop, forever, [&] { return store_now(*asking.client, to_store); }));
+  }
+  return beginnings;
+}
+
+}  // namespace millrace::kafka

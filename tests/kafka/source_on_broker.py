@@ -1,0 +1,257 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Goal: the Kafka source under a real broker reads each record once where nothing crashes, stores no position ahead of what is
+durable (INV-1), and says what is wrong in words.
+
+Method: each case has a topic of its own, filled and read by kcat, and runs of the program over it; outputs are compared by partition and offset.
+
+  source_on_broker.py MILLRACE KAFKA_TOOL CASE      with MILLRACE_TEST_KAFKA (and _LIB for `restart`)
+"""
+import json
+import os
+import sys
+import time
+
+from on_broker import Feed, Runs, Topic, broker_of_its_own, group_of, wait_for
+
+
+def all_places(topic, partitions, ends):
+    return {(p, o) for p in range(partitions) for o in range(ends[p])}
+
+
+def contents(tool, brokers, runs):
+    """Key, headers, timestamp, offset and value arrive as another client sees them; positions are one past the end."""
+    topic = Topic(tool, brokers, 3)
+    topic.put((f'k{i}\t{{"n":{i},"text":"é{"x" * (i % 50)}"}}' for i in range(3000)), "-H", "trace=a b", "-H", "trace=zwei")
+    topic.put((f'\t{{"n":{i}}}' for i in range(3000, 3100)), "-Z")
+    sink = {"s3": {"url": f"file://{runs.folder}/out/", "path_template": "{topic}", "include_headers": True, "timestamp_precision": 3}}
+    source = {"topics": [topic.name], "group": "contents", "bounded": True}
+    runs.run(runs.config("contents", source, sink))
+    seen = sorted((r["partition_id"], r["offset"], r["timestamp"], json.dumps(r["payload"]), json.dumps(r.get("headers"))) for r in map(json.loads, runs.lines()))
+    expected = []
+    for line in topic.records("%p\t%o\t%T\t%s\t%h\n").splitlines():
+        partition, offset, millis, value, headers = line.split("\t")
+        stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(int(millis) // 1000)) + f".{int(millis) % 1000:03}Z"
+        as_seen = {"trace": ["a b", "zwei"]} if headers else None
+        expected.append((int(partition), int(offset), stamp, json.dumps(json.loads(value)), as_seen))
+    assert len(expected) == 3100
+    assert [s[:4] for s in seen] == [e[:4] for e in sorted(expected, key=lambda e: e[:2])]
+    with_headers = [s for s in seen if s[4] != "null"]
+    assert len(with_headers) == 3000 and all("a b" in s[4] or "zwei" in s[4] for s in with_headers)
+    ends = [sum(1 for e in expected if e[0] == p) for p in range(3)]
+    assert [topic.position("contents", p) for p in range(3)] == ends
+    assert "0 in" in runs.run(runs.config("contents", source, sink))  # nothing is left
+
+
+def keys(tool, brokers, runs):
+    """Keys reach the sink as they are; a record without one has none."""
+    topic = Topic(tool, brokers)
+    topic.put(["alpha\tone", "beta\ttwo", "\tnone"], "-Z")
+    sink = {"s3": {"url": f"file://{runs.folder}/out/", "path_template": "{topic}/{key}", "output_format": "raw", "delimiter": "\n"}}
+    runs.run(runs.config("keys", {"topics": [topic.name], "group": "keys", "bounded": True}, sink))
+    found = {os.path.basename(folder): names for folder, _, names in os.walk(os.path.join(runs.folder, "out", topic.name)) if names}
+    assert set(found) == {"alpha", "beta", "__HIVE_DEFAULT_PARTITION__"}, found
+
+
+def bounded(tool, brokers, runs):
+    """A bounded run ends at the ends of its start, also while records go on coming."""
+    topic = Topic(tool, brokers, 2)
+    topic.put(f"k{i}\t{i}" for i in range(2000))
+    before = topic.records("%p %o\n").splitlines()
+    feed = Feed(topic)
+    run = runs.start(runs.config("bounded", {"topics": [topic.name], "group": "bounded", "bounded": True}))
+    while run.poll() is None:
+        feed.send(50)
+        time.sleep(0.02)
+    feed.end()
+    text = runs.end(run)
+    assert "Completed" in text
+    places = runs.places()
+    assert set(places.values()) == {1} and {tuple(map(int, line.split())) for line in before} <= set(places)
+    ends = [topic.position("bounded", p) for p in range(2)]
+    assert all(o < ends[p] for p, o in places)
+    assert len(places) < 2000 + feed.sent, "the run went on to the end of what came meanwhile"
+
+
+def transactions(tool, brokers, runs):
+    """What was aborted is not seen; positions pass the marks that transactions leave, at the end too."""
+    topic = Topic(tool, brokers)
+    topic.put(f"k\tplain {i}" for i in range(10))
+    topic.ask("transaction", topic.name, "0", "abort", stdin="".join(f"aborted {i}\n" for i in range(20)))
+    topic.ask("transaction", topic.name, "0", "commit", stdin="".join(f"committed {i}\n" for i in range(5)))
+    topic.ask("transaction", topic.name, "0", "abort", stdin="aborted at the end\n")
+    sink = {"s3": {"url": f"file://{runs.folder}/out/", "path_template": "{topic}", "output_format": "raw", "delimiter": "\n"}}
+    text = runs.run(runs.config("tx", {"topics": [topic.name], "group": "tx", "bounded": True}, sink))
+    assert "Completed" in text
+    assert runs.lines() == [f"plain {i}" for i in range(10)] + [f"committed {i}" for i in range(5)]
+    # 10 records, 20 and a mark, 5 and a mark, 1 and a mark
+    assert topic.position("tx") == 10 + 21 + 6 + 2
+
+
+def rebalance(tool, brokers, runs, assignment):
+    """Members come and go while records flow: none is read less than once, and none twice, as nothing crashes."""
+    partitions = 6
+    topic = Topic(tool, brokers, partitions)
+    heartbeats = {"heartbeat.interval.ms": "500"}  # by which members learn that they must join again
+    source = {"topics": [topic.name], "group": "rebalance", "assignment": assignment, "properties": heartbeats}
+    config = runs.config("rebalance", source)
+    feed = Feed(topic)
+    feed.send(3000)
+    first = runs.start(config)
+    wait_for(lambda: len(runs.places()) > 500, "records of the first member")
+
+    def until(run, words):
+        def look():
+            feed.send(20)
+            return words in runs.log_of(run)
+        wait_for(look, words)
+
+    second = runs.start(config)
+    until(second, "partitions come partitions=3")
+    third = runs.start(config)
+    until(third, "partitions come partitions=2")
+    feed.send(500)
+    runs.stop(first)
+    gone = runs.log_of(second).count("partitions come") + runs.log_of(third).count("partitions come")
+    wait_for(lambda: feed.send(20) or runs.log_of(second).count("partitions come") + runs.log_of(third).count("partitions come") > gone, "the others to take over")
+    feed.send(500)
+    runs.stop(second)
+    feed.end()
+    wait_for(lambda: len(runs.places()) >= feed.sent, "every record")
+    runs.stop(third)
+    places = runs.places()
+    assert len(places) == feed.sent and set(places.values()) == {1}, f"{len(places)} of {feed.sent}, {sum(places.values())} lines"
+    ends = [topic.position("rebalance", p) or 0 for p in range(partitions)]
+    assert set(places) == all_places(topic, partitions, ends)
+
+
+def eager(tool, brokers, runs):
+    rebalance(tool, brokers, runs, "eager")
+
+
+def cooperative(tool, brokers, runs):
+    rebalance(tool, brokers, runs, "cooperative")
+
+
+def killed(tool, brokers, runs):
+    """A member that is killed is replaced when its session ends; what it had not stored is read again, and nothing is missing."""
+    topic = Topic(tool, brokers, 4)
+    source = {"topics": [topic.name], "group": "killed", "properties": {"session.timeout.ms": "6000"}}
+    config = runs.config("killed", source)
+    feed = Feed(topic)
+    feed.send(2000)
+    first, second = runs.start(config), runs.start(config)
+    wait_for(lambda: feed.send(20) or all("partitions come" in runs.log_of(r) for r in (first, second)), "both")
+    wait_for(lambda: feed.send(20) or len(runs.places()) > 2000, "records")
+    first.kill()
+    first.wait()
+    feed.send(1000)
+    feed.end()
+    wait_for(lambda: len(runs.places()) >= feed.sent, "every record")
+    runs.stop(second)
+    assert len(runs.places()) == feed.sent
+
+
+def restart(tool, _, runs):
+    """The broker is killed and comes back: the run rides through, without a record less or more than once too often."""
+    with broker_of_its_own(runs) as broker:
+        topic = Topic(tool, runs.brokers, 2)
+        run = runs.start(runs.config("restart", {"topics": [topic.name], "group": "restart"}))
+        topic.put(f'k{i}\t{{"n":{i}}}' for i in range(2000))
+        wait_for(lambda: len(runs.places()) == 2000, "the first records")
+        broker.kill()
+        wait_for(lambda: "trouble with the brokers" in runs.log_of(run), "the run to notice")
+        broker.start()
+        topic.put(f'k{i}\t{{"n":{i}}}' for i in range(2000, 4000))
+        wait_for(lambda: len(runs.places()) == 4000, "the records behind the restart")
+        wait_for(lambda: sum(topic.position("restart", p) or 0 for p in range(2)) == 4000, "the positions")
+        runs.stop(run)
+        assert set(runs.places().values()) == {1}
+
+
+def positions_lost(tool, brokers, runs):
+    """A stored position that the broker no longer holds fails by default, with both numbers; or goes on where it is told."""
+    topic = Topic(tool, brokers)
+    topic.put(f"k\t{{\"n\":{i}}}" for i in range(100))
+    source = {"topics": [topic.name], "group": "lost", "bounded": True}
+    topic.ask("store", group_of(topic.name, "lost"), topic.name, "0", "20")
+    topic.ask("trim", topic.name, "0", "60")
+    text = runs.run(runs.config("lost", source), expected=1)
+    assert "20" in text and "60" in text and "on_position_lost" in text, text
+    text = runs.run(runs.config("lost", source | {"on_position_lost": "earliest"}))
+    assert set(runs.places()) == {(0, o) for o in range(60, 100)}
+    assert "20" in text and "60" in text, text
+    topic.ask("store", group_of(topic.name, "behind"), topic.name, "0", "5000")
+    text = runs.run(runs.config("behind", source | {"group": "behind"}), expected=1)
+    assert "5000" in text and "100" in text, text
+    runs.run(runs.config("behind", source | {"group": "behind", "on_position_lost": "latest"}))
+    assert topic.position("behind") == 100
+
+
+def start(tool, brokers, runs):
+    """`start` decides where nothing is stored, and only there; `latest` stands from the moment that the partition was taken."""
+    topic = Topic(tool, brokers)
+    topic.put(f'k\t{{"n":{i}}}' for i in range(100))
+    source = {"topics": [topic.name], "group": "latest", "start": "latest", "properties": {"session.timeout.ms": "6000"}}
+    run = runs.start(runs.config("latest", source))
+    wait_for(lambda: topic.position("latest") == 100, "the position to be kept")
+    run.kill()
+    run.wait()
+    topic.put(f'k\t{{"n":{i}}}' for i in range(10))
+    runs.run(runs.config("latest", source | {"bounded": True}))
+    assert set(runs.places()) == {(0, o) for o in range(100, 110)}
+    runs.run(runs.config("offset", {"topics": [topic.name], "group": "offset", "start": {"offset": 95}, "bounded": True}))
+    assert set(runs.places()) == {(0, o) for o in range(95, 110)}
+
+
+def named(tool, brokers, runs):
+    """Partitions that are named are read without joining; positions are stored all the same."""
+    topic = Topic(tool, brokers, 3)
+    topic.put(f'k{i}\t{{"n":{i}}}' for i in range(300))
+    config = runs.config("named", {"topics": [topic.name], "group": "named", "partitions": [0, 2], "bounded": True})
+    runs.run(config)
+    assert {p for p, _ in runs.places()} == {0, 2}
+    assert topic.position("named", 1) is None and topic.position("named", 2) > 0
+    config = runs.config("none", {"topics": [topic.name], "group": "named", "partitions": [7], "bounded": True})
+    assert "no partition 7" in runs.run(config, expected=1)
+
+
+def unknown(tool, brokers, runs):
+    """A topic that is not there, and brokers that are not: named, with a way out, within connect_timeout."""
+    text = runs.run(runs.config("unknown", {"topics": ["nowhere"], "group": "g", "connect_timeout": "1s"}), expected=1)
+    assert "nowhere" in text and "create it, or correct `topics`" in text, text
+    runs.brokers = "127.0.0.1:1"
+    text = runs.run(runs.config("away", {"topics": ["nowhere"], "group": "g", "connect_timeout": "1s"}), expected=1)
+    assert "127.0.0.1:1" in text and "check `brokers`" in text, text
+
+
+def idle(tool, brokers, runs):
+    """A run with nothing to do sleeps."""
+    topic = Topic(tool, brokers, 8)
+    run = runs.start(runs.config("idle", {"topics": [topic.name], "group": "idle"}))
+    wait_for(lambda: topic.position("idle", 7) == 0, "the lanes")
+
+    def cpu():
+        with open(f"/proc/{run.pid}/stat", encoding="ascii") as file:
+            return sum(map(int, file.read().rsplit(")", 1)[1].split()[11:13])) / os.sysconf("SC_CLK_TCK")
+
+    begun, before = time.monotonic(), cpu()
+    topic.put(["k\t{}"])
+    wait_for(lambda: time.monotonic() > begun + 3, "three seconds")
+    used = cpu() - before
+    assert used < 1.0, f"{used} s of CPU in three seconds without records"
+    runs.stop(run)
+
+
+CASES = [contents, keys, bounded, transactions, eager, cooperative, killed, restart, positions_lost, start, named, unknown, idle]
+
+
+def main():
+    millrace, tool, case = sys.argv[1:]
+    brokers = os.environ["MILLRACE_TEST_KAFKA"]
+    with Runs(millrace, brokers) as runs:
+        {one.__name__: one for one in CASES}[case](tool, brokers, runs)
+
+
+if __name__ == "__main__":
+    main()
