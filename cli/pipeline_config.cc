@@ -399,7 +399,7 @@ ComponentDescription describe_pipeline_file(const Registry& registry) {
       "dead_letter",
       "Where records that are skipped (on_error: skip) are kept, with where they came from and why they were skipped, "
       "before the position moves past them; and files that the sink gives up (on_upload_failure: drop). Its place is "
-      "neither equal to, nor above, nor below the sink's prefix or the source's.",
+      "neither equal to, nor above, nor below the sink's prefix, and neither equal to nor below the source's.",
       registry.sinks()));
   file.options.back().required = false;
   file.options.push_back(section_of(metrics_schema().description()));

@@ -279,6 +279,7 @@ TEST(S3SinkOptions, L03_TheFallbackIsChosenWithItsVariables) {
   EXPECT_EQ(o.keys.route().on_missing, RouteSpec::OnMissing::fallback);
   EXPECT_EQ(o.seal.max_open, 64U);
   EXPECT_EQ(accepted(routed + "max_open_files: 3\n").seal.max_open, 3U);
+  EXPECT_EQ(accepted(routed + "max_open_files: 10000\n").seal.max_open, 10'000U);
   EXPECT_EQ(accepted(routed + "null_fallback: none\n").keys.route().fallback, "none");
   EXPECT_EQ(accepted(routed + "on_missing_field: fail\n").keys.route().on_missing, RouteSpec::OnMissing::fail);
   EXPECT_THAT(refused(routed + "on_missing_field: fail\nnull_fallback: none\n"), HasSubstr("remove one of them"));

@@ -160,7 +160,7 @@ void add_rotation(Schema<Options>& s) {
       "With rotate_on, or {key}, {header.NAME} or {field.NAME} in path_template: so many files of a partition are "
       "open at one time, so that times or values that interleave do not make a file each. For one more, the file "
       "not used for longest ends.",
-      {.min = 1, .max = 1000, .default_text = "8, or 1 by arrival; 64 with such a path_template"});
+      {.min = 1, .max = 100'000, .default_text = "8, or 1 by arrival; 64 with such a path_template"});
 }
 
 void add_memory(Schema<Options>& s) {
@@ -250,10 +250,11 @@ void add_delivery(Schema<Options>& s) {
   s.optional("retry_delay", &Options::retry_delay,
              "Before the second try; doubles up to 60s, with jitter. A longer Retry-After is honoured.",
              {.min = 0, .max = 86'400});
-  s.optional("upload_deadline", &Options::upload_deadline,
-             "With on_upload_failure fail or drop: a failure this long after the first try is the last, however many "
-             "tries are left. 0s: max_attempts alone decides.",
-             {.example = "5m", .min = 0, .max = 7 * 86'400.0});
+  s.optional(
+      "upload_deadline", &Options::upload_deadline,
+      "With on_upload_failure fail or drop: no try of a file begins later than this after its first one, however "
+      "many are left. 0s: max_attempts alone decides.",
+      {.example = "5m", .min = 0, .max = 7 * 86'400.0});
   s.optional("on_upload_failure", &Options::on_upload_failure,
              "stall: keep trying, nothing is committed past it. fail: end the run after max_attempts. drop: give the "
              "file up after max_attempts, leave a marker `<key>.lost` in its place, count it and go on; a dead_letter "
@@ -312,7 +313,8 @@ void add_store(Schema<Options>& s) {
 void reserve_names(Schema<Options>& s) {
   s.reserve("exactly_once", "is written `delivery: exactly_once`");
   s.reserve("timeout",
-            "is a store option: `store: {timeout: 30s}` bounds one request; upload_deadline bounds all tries");
+            "is a store option: `store: {timeout: 30s}` bounds one request; with on_upload_failure fail or drop "
+            "upload_deadline bounds all tries of a file");
   s.reserve("deadline", "is called upload_deadline");
 }
 

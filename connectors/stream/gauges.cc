@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <limits>
+
 #include "millrace/connectors/stream.h"
 
 namespace millrace {
@@ -42,7 +44,11 @@ void StreamGauges::forget(std::string_view topic, std::int64_t partition) {
   const auto found = lags_.find(Name(topic, partition));
   if (found == lags_.end()) return;
   lag_ -= found->second;
-  if (Series* const of = series(found->first)) of->lag.set(0);
+  if (Series* const of = series(found->first)) {
+    for (Gauge* gauge : {&of->lag, &of->end, &of->fetched, &of->durable, &of->committed}) {
+      gauge->set(std::numeric_limits<double>::quiet_NaN());
+    }
+  }
   lags_.erase(found);
   publish();
 }

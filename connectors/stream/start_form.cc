@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 
 #include "millrace/base/printable.h"
@@ -22,8 +23,11 @@ void expected(const ConfigSection& at, std::string_view found, ConfigProblems& p
 
 void read_word(const ConfigSection& at, StreamStart& out, ConfigProblems& problems) {
   const std::string text = at.text();
+  std::string lower = text;
+  std::ranges::transform(lower, lower.begin(),
+                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
   for (const auto& [word, kind] : kWords) {
-    if (text != word) continue;
+    if (lower != word) continue;
     out = {kind, {}, kNoTimestamp};
     return;
   }

@@ -112,6 +112,7 @@ Read read(const std::string& yaml) {
 
 TEST(StreamStartForm, IsAWordOrOneKey) {
   EXPECT_EQ(read("latest").value.kind, StreamStart::Kind::latest);
+  EXPECT_EQ(read("Latest").value.kind, StreamStart::Kind::latest) << "as with other choices";
   EXPECT_EQ(read("{offset: 42}").value.offset, Offset(42));
   // 1782907200 is what `date -u -d 2026-07-01T12:00:00Z +%s` prints.
   EXPECT_EQ(read("{timestamp: 2026-07-01T12:00:00Z}").value.timestamp, 1'782'907'200'000'000);
@@ -144,7 +145,14 @@ TEST(StreamGauges, TheTotalFollowsWhatIsAssigned) {
   EXPECT_NE(text.find("etl_kafka_assigned_partitions 2"), std::string::npos) << text;
   EXPECT_NE(text.find("etl_kafka_partition_durable_offset{topic=\"a\",partition=\"0\"} 50"), std::string::npos) << text;
   gauges->forget("a", 0);
-  gauges->set("a", 0, {.end = 7, .committed = 5});
+  EXPECT_EQ(gauges->lag(), 0);
+  EXPECT_NE(registry->to_prometheus_text().find("etl_kafka_partition_end_offset{topic=\"a\",partition=\"0\"} Nan"),
+            std::string::npos)
+      << "another process has it now\n"
+      << registry->to_prometheus_text();
+  gauges->set("a", 0, {.begin = 3, .end = 7});
+  EXPECT_EQ(gauges->lag(), 4) << "nothing is committed yet";
+  gauges->set("a", 0, {.begin = 3, .end = 7, .committed = 5});
   EXPECT_EQ(gauges->lag(), 2) << "a partition that comes back has its series still";
 }
 

@@ -25,7 +25,7 @@ constexpr std::uint64_t kWriterBuffer = std::uint64_t{1} << 20U;
 // A sealed batch that holds nothing (SinkQueue counts as much).
 constexpr std::uint64_t kEmptyBatch = 512;
 // An open file beside its bytes: its names, its places in the lane's books.
-constexpr std::uint64_t kOpenFile = std::uint64_t{1} << 10U;
+constexpr std::uint64_t kOpenFile = std::uint64_t{2} << 10U;
 // That a file answers for a batch: a pointer, in a vector that doubles.
 constexpr std::uint64_t kAnswer = 16;
 // What stands around one record in a wrapper.
@@ -127,9 +127,10 @@ struct ChunkBound {
 };
 
 /// What lanes and writers of one sink hold, but for what is sealed. `payload`: the longest as it is looked into;
-/// `record`: as it is written. `of`: empty, or which sink it is.
-void add_sink(const PipelineOptions& options, const Sink& sink, std::string_view of, const ChunkBound& chunk,
-              std::uint64_t payload, std::uint64_t record, std::uint64_t lanes, std::vector<MemoryPart>& parts) {
+/// `record`: as it is written; `expands`: a payload may be many of them. `of`: empty, or which sink it is.
+void add_sink(const PipelineOptions& options, bool expands, const Sink& sink, std::string_view of,
+              const ChunkBound& chunk, std::uint64_t payload, std::uint64_t record, std::uint64_t lanes,
+              std::vector<MemoryPart>& parts) {
   const SealPolicy policy = sink.seal_policy();
   const std::uint64_t writers = std::max<std::size_t>(sink.traits().concurrency, 1);
   const auto add = [&](std::string_view what, std::uint64_t bytes, std::string why) {
@@ -166,7 +167,7 @@ void add_sink(const PipelineOptions& options, const Sink& sink, std::string_view
                       files == 1 ? "a file or chunk" : fmt::format("{} files", files), of_a_chunk));
     }
     if (kept_apart) {
-      const std::uint64_t of_a_batch = std::min<std::uint64_t>(files, options.max_poll_records);
+      const std::uint64_t of_a_batch = expands ? files : std::min<std::uint64_t>(files, options.max_poll_records);
       const std::uint64_t answers = bounded_product(options.max_pending_batches, bounded_product(of_a_batch, kAnswer));
       add("books of open files", bounded_product(lanes, bounded_sum(bounded_product(files, kOpenFile), answers)),
           fmt::format("{} x {} (max_open_files), each with the batches that it answers for", of_these(lanes, "lane"),
@@ -208,6 +209,8 @@ std::vector<MemoryPart> memory_bound(const PipelineOptions& options, const Decod
   const std::uint64_t record = encoded(decode, spec, longest_record);
   const ChunkBound chunk(sink.seal_policy(), spec, record);
 
+  // A payload may become records of every file.
+  const bool expands = decode.kind == DecodeOptions::Kind::json && decode.framing == decode::JsonFraming::array;
   std::vector<MemoryPart> parts;
   parts.push_back({"program", kProcess, "code, libraries, threads"});
   parts.push_back({"positions", bounded_product(lanes, bounded_product(options.max_pending_batches, kPendingBatch)),
@@ -219,13 +222,13 @@ std::vector<MemoryPart> memory_bound(const PipelineOptions& options, const Decod
                      fmt::format("{} x the {}, were a record of {} made of nothing else", of_these(lanes, "lane"), what,
                                  bytes_text(longest_record))});
   }
-  add_sink(options, sink, "", chunk, decoded(decode, longest_record), record, lanes, parts);
+  add_sink(options, expands, sink, "", chunk, decoded(decode, longest_record), record, lanes, parts);
   std::uint64_t batches = chunk.most;
   if (letters != nullptr) {
     const EncodeSpec letter_spec = letters->encode_spec();
     const std::uint64_t letter = as_letter(letter_spec, longest_record);
     const ChunkBound letter_chunk(letters->seal_policy(), letter_spec, letter);
-    add_sink(options, *letters, kOfLetters, letter_chunk, longest_record, letter, lanes, parts);
+    add_sink(options, false, *letters, kOfLetters, letter_chunk, longest_record, letter, lanes, parts);
     std::uint64_t longest = letter_chunk.most;
     if (sink.retry_policy().on_failure == OnWriteFailure::drop && chunk.whole != 0) {
       const std::uint64_t writers = std::max<std::size_t>(sink.traits().concurrency, 1);

@@ -97,9 +97,9 @@ TEST(MemoryBound, INV7_FilesOfValuesAreCountedAndSoIsFindingThem) {
   const auto by_key = parts_of(sink, 4, 2 * kMi);
   EXPECT_EQ(by_key.at("open output"), 5 * 4 * 10 * kMi);
   EXPECT_FALSE(by_key.contains("routing"));
-  EXPECT_EQ(by_key.at("books of open files"), 4U * (5 * 1024 + 1000 * 5 * 16)) << "a batch is answered for by each";
+  EXPECT_EQ(by_key.at("books of open files"), 4U * (5 * 2048 + 1000 * 5 * 16)) << "a batch is answered for by each";
   sink.policy.max_open = 10'000;
-  EXPECT_EQ(parts_of(sink, 4, 2 * kMi).at("books of open files"), 4U * (10'000 * 1024 + 1000 * 4096 * 16))
+  EXPECT_EQ(parts_of(sink, 4, 2 * kMi).at("books of open files"), 4U * (10'000 * 2048 + 1000 * 4096 * 16))
       << "by no more files than it has records";
   sink.policy.max_open = 5;
   sink.route.parts.push_back({RouteSpec::Part::From::field, "a"});

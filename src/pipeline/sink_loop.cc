@@ -132,17 +132,19 @@ Result<T> SinkLoop::try_until_done(std::string_view what, TryOnce try_once) {
     Result<T> done = try_once();
     shared_->writing.fetch_sub(1, memory_order_relaxed);
     if (done || !done.error().is_retryable()) return done;
-    const Duration took = shared_->clock->now() - begun;
-    if (policy.on_failure == OnWriteFailure::stall) {
-      // goes on
-    } else if (tries >= policy.max_attempts) {
+    const bool ends = policy.on_failure != OnWriteFailure::stall;
+    if (ends && tries >= policy.max_attempts) {
       return fail(std::move(done).error().prefixed(fmt::format("given up after {} tries: ", tries)));
-    } else if (policy.deadline > Duration::zero() && took >= policy.deadline) {
+    }
+    const Duration delay = backoff.next(done.error().retry_after());
+    const Duration took = shared_->clock->now() - begun;
+    if (ends && policy.deadline > Duration::zero() && took + delay > policy.deadline) {
       return fail(std::move(done).error().prefixed(
-          fmt::format("given up after {} tries in {:.1f} s, which is the time for one write: ", tries, seconds(took))));
+          fmt::format("given up after {} tries in {:.1f} s, as the next one would begin in {:.1f} s: ", tries,
+                      seconds(took), seconds(delay))));
     }
     mark.note(done.error().describe());
-    if (!wait_for_next_try(what, backoff, done.error())) {
+    if (!wait_for_next_try(what, tries, delay, done.error())) {
       return fail(
           Error::fatal(ErrorCode::deadline, fmt::format("{} was not done by the drain deadline after {} tries: {}",
                                                         what, tries, done.error().describe())));
@@ -164,13 +166,12 @@ Result<Receipt> SinkLoop::try_once(SealedBatch& batch) {
   return written;
 }
 
-bool SinkLoop::wait_for_next_try(std::string_view what, Backoff& backoff, const Error& error) {
-  const Duration delay = backoff.next(error.retry_after());
+bool SinkLoop::wait_for_next_try(std::string_view what, int tries, Duration delay, const Error& error) {
   shared_->metrics.backoff_seconds.observe(seconds(delay));
   const LogLevel level = shared_->first_of_its_kind(error.code()) ? LogLevel::warn : LogLevel::debug;
   shared_->log.log(level, fmt::format("{} failed and is tried again", what),
                    {{"sink", shared_->name},
-                    {"try", std::to_string(backoff.attempts())},
+                    {"try", std::to_string(tries)},
                     {"wait", fmt::format("{:.3f}s", seconds(delay))},
                     {"error", error.describe()}});
   if (!shared_->gate.wait(delay, error.retry_after().has_value())) return false;
@@ -251,6 +252,8 @@ void SinkLoop::deliver(SinkQueue::Taken taken, AckSet acks, const Receipt& recei
 
 void SinkLoop::drop(SinkQueue::Taken taken, AckSet acks, const Error& error) {
   note_landing(taken.batch.chunk, "", true);
+  // The position waits for the note as well: a kill in between must not leave it out.
+  const AckRef until_marked = acks.empty() ? AckRef() : *acks.oldest();
   if (shared_->lost) {
     // The acks go with the letter: the position waits until it is durable.
     if (!as_giver_) as_giver_ = shared_->lost->new_worker();

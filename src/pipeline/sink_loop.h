@@ -85,7 +85,7 @@ class SinkLoop {
   template <class T, class TryOnce>
   [[nodiscard]] Result<T> try_until_done(std::string_view what, TryOnce try_once);
   [[nodiscard]] Result<Receipt> try_once(SealedBatch& batch);
-  [[nodiscard]] bool wait_for_next_try(std::string_view what, Backoff& backoff, const Error& error);
+  [[nodiscard]] bool wait_for_next_try(std::string_view what, int tries, Duration delay, const Error& error);
   [[nodiscard]] bool too_late() const;
   [[nodiscard]] bool drops(const Error& error) const;
   void settle(SinkQueue::Taken taken, AckSet acks, const Result<Receipt>& written);

@@ -189,10 +189,10 @@ void LaneSink::due(OpenFile& file) {
 
 /// Behind a whole record of a file that has reached a limit, or a block to pack.
 void LaneSink::look(OpenFile& file) {
+  // First, so that a file that is made again is packed where it was before, whatever ends it now.
+  if (compressor_ && file.chunk.bytes.size() >= kPackedBlock) pack(file);
   if (is_due(file)) {
     due(file);
-  } else if (compressor_ && file.chunk.bytes.size() >= kPackedBlock) {
-    pack(file);
   } else {
     look_again_at(file);
   }
@@ -277,6 +277,7 @@ void LaneSink::seal_file(OpenFile& open, SealReason reason) {
                      {options_.lane, next_sequence_++},
                      options_.clock->now(),
                      options_.named_by_content});
+  sealed_memory_ += sealed_.back().chunk.bytes.capacity();
   file->encoded = 0;
   file->cut.reset();
   file->chunk.bytes = std::move(plain);
@@ -309,7 +310,12 @@ SteadyTime LaneSink::tick(SteadyTime now) {
 
 bool LaneSink::offer() {
   if (!hear()) return false;
-  while (!sealed_.empty() && queue_->try_push(sealed_.front())) sealed_.pop_front();
+  while (!sealed_.empty()) {
+    const std::size_t memory = sealed_.front().chunk.bytes.capacity();
+    if (!queue_->try_push(sealed_.front())) break;
+    sealed_memory_ -= memory;
+    sealed_.pop_front();
+  }
   return sealed_.empty();
 }
 
@@ -338,6 +344,7 @@ std::uint64_t LaneSink::abandon() {
   if (sealed_.empty()) return records;
   for (const SealedBatch& batch : sealed_) records += batch.chunk.records;
   sealed_.clear();
+  sealed_memory_ = 0;
   queue_->withdraw(options_.lane);
   return records;
 }

@@ -81,32 +81,37 @@ bool LaneSink::spill(OpenFile& file) {
 void LaneSink::share_memory() {
   if (!options_.budget) return;
   const auto tell = [&] {
-    const std::size_t now = files_.memory() + (fresh_ ? fresh_->memory() : 0);
+    const std::size_t now = files_.memory() + (fresh_ ? fresh_->memory() : 0) + sealed_memory_;
     options_.budget->change(std::exchange(memory_, now), now);
   };
-  tell();
-  if (!options_.budget->must_yield(memory_)) return;
-  if (fresh_ && fresh_.get() != current_ && fresh_->memory() > 0) {
-    fresh_.reset();
-    tell();
-  }
   const auto yields = [this] { return options_.budget->must_yield(memory_); };
-  // A look at all of them pays when it frees more than the next records take: down to seven eighths of the share.
-  const std::size_t aim = options_.budget->share() / 8 * 7;
-  for (FilesByGain files(files_, [this](const OpenFile& file) { return spillable(file); });;) {
+  const auto drop_fresh = [&] {
+    if (fresh_ && fresh_.get() != current_) fresh_.reset();
+    tell();
+  };
+  tell();
+  if (!yields()) return;
+  drop_fresh();
+  // A look at all of them pays when it frees more than the next records take: an eighth of the share, as long as more
+  // is held than that.
+  const std::size_t share = options_.budget->share();
+  const std::size_t aim = std::max(share / 8 * 7, memory_ - std::min(memory_, share / 8));
+  const auto by_spilling = [this](const OpenFile& file) { return spillable(file) > 0 ? file.memory() : 0; };
+  for (FilesByGain files(files_, by_spilling);;) {
     if (!yields() && (memory_ <= aim || files_.size() == 1)) return;
     OpenFile* const fullest = files.next();
     if (fullest == nullptr || !spill(*fullest)) break;
     files_.recount(*fullest);
     tell();
   }
-  // What may not end is bounded by limits: of now, or of the run that began it.
+  // What may not end is bounded by limits: of now, or of the run that began it. What is sealed and not taken yet frees
+  // nothing, and sealing more would not either.
   FilesByGain files(files_, [this](const OpenFile& file) { return may_end(file) ? file.memory() : 0; });
-  while (yields()) {
+  while (yields() && sealed_.empty()) {
     OpenFile* const largest = files.next();
     if (largest == nullptr) return;
     seal_file(*largest, SealReason::pressure);
-    tell();
+    drop_fresh();
   }
 }
 

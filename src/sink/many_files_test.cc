@@ -3,8 +3,10 @@
 // descriptor for all. What comes out is compared with a model.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
+#include <sys/resource.h>
 
 #include <algorithm>
+#include <csignal>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -81,6 +83,66 @@ RC_GTEST_PROP(SpoolProperty, BytesComeBackWhateverLiesBesideThem, ()) {
     const auto all = entry.first->map("!");
     RC_ASSERT(all.has_value());
     RC_ASSERT(*all == entry.second + "!");
+  }
+}
+
+// Bytes that were written before the disk refused more are not part of the file, and the next go where they lie.
+TEST(Spool, WhatTheDiskRefusesIsNotInTheFile) {
+  const sink_test::ScratchFolder folder;
+  const auto spool = Spool::open(folder.path(), 0);
+  ASSERT_TRUE(spool);
+  const auto file = (*spool)->create();
+  const std::string before(100'000, 'a');
+  ASSERT_TRUE(file->append(before));
+  rlimit usual{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &usual), 0);
+  const auto ignored = std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit tight{150'000, usual.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &tight), 0);
+  const auto refused = file->append(std::string(200'000, 'b'));
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &usual), 0);
+  std::signal(SIGXFSZ, ignored);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ((*spool)->used(), before.size());
+  const std::string after(300'000, 'c');
+  ASSERT_TRUE(file->append(after));
+  const auto all = file->map("!");
+  ASSERT_TRUE(all);
+  EXPECT_TRUE(*all == before + after + "!");
+}
+
+// What the set says that its files hold is what they hold, whatever is done with them.
+RC_GTEST_PROP(OpenFileSetProperty, INV7_TheSumIsThatOfItsFiles, ()) {
+  OpenFileSet set;
+  std::map<std::string, OpenFile*> model;
+  std::vector<std::string> use;  // the one used last at the back
+  for (const auto& [what, which] : *rc::gen::container<std::vector<std::pair<int, int>>>(
+           rc::gen::pair(rc::gen::inRange(0, 8), rc::gen::inRange(0, 12)))) {
+    const std::string route = "r" + std::to_string(which);
+    OpenFile* const file = set.find(which % 3, route);
+    RC_ASSERT((file != nullptr) == model.contains(route));
+    if (what == 0 && file != nullptr) {
+      RC_ASSERT(set.take(*file).get() == file);
+      model.erase(route);
+      std::erase(use, route);
+    } else if (what == 1) {
+      std::size_t sum = 0;
+      for (const auto& [name, one] : model) sum += one->memory();
+      RC_ASSERT(set.memory() == sum);
+    } else if (file == nullptr) {
+      auto fresh = std::make_unique<OpenFile>();
+      fresh->chunk.series = {which % 3, route};
+      model[route] = fresh.get();
+      use.push_back(route);
+      set.add(std::move(fresh));
+    } else {
+      set.use(*file);
+      file->chunk.bytes.append(std::string(static_cast<std::size_t>(what) * 500, 'x'));
+      std::erase(use, route);
+      use.push_back(route);
+    }
+    RC_ASSERT(set.size() == model.size());
+    RC_ASSERT(set.unused_longest() == (use.empty() ? nullptr : model[use.front()]));
   }
 }
 

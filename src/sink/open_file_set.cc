@@ -12,7 +12,7 @@ std::size_t OpenFileSet::Hash::operator()(const Key& key) const noexcept {
 }
 
 std::size_t OpenFileSet::Hash::operator()(const OpenFile* file) const noexcept {
-  return (*this)(Key{file->chunk.series.bucket, file->chunk.series.route});
+  return file->hash;  // a walk along a chain looks at no route that is cold
 }
 
 OpenFile* OpenFileSet::find(std::int64_t bucket, std::string_view route) const noexcept {
@@ -26,16 +26,21 @@ void OpenFileSet::add(std::unique_ptr<OpenFile> file) {
   one->place = std::prev(files_.end());
   by_use_.push_back(one);
   one->use = std::prev(by_use_.end());
+  one->hash = Hash{}(Key{one->chunk.series.bucket, one->chunk.series.route});
   by_series_.insert(one);
   one->counted = 0;
-  one->touched = false;
+  one->touched = OpenFile::kUntouched;
   use(*one);
 }
 
 std::unique_ptr<OpenFile> OpenFileSet::take(OpenFile& file) noexcept {
   by_series_.erase(&file);
   by_use_.erase(file.use);
-  if (file.touched) std::erase(touched_, &file);
+  if (file.touched != OpenFile::kUntouched) {
+    touched_[file.touched] = touched_.back();
+    touched_[file.touched]->touched = file.touched;
+    touched_.pop_back();
+  }
   memory_ -= std::exchange(file.counted, 0);
   std::unique_ptr<OpenFile> taken = std::move(*file.place);
   files_.erase(file.place);
@@ -44,7 +49,12 @@ std::unique_ptr<OpenFile> OpenFileSet::take(OpenFile& file) noexcept {
 
 void OpenFileSet::use(OpenFile& file) {
   by_use_.splice(by_use_.end(), by_use_, file.use);
-  if (std::exchange(file.touched, true)) return;
+  touch(file);
+}
+
+void OpenFileSet::touch(OpenFile& file) {
+  if (file.touched != OpenFile::kUntouched) return;
+  file.touched = touched_.size();
   touched_.push_back(&file);
 }
 
@@ -55,18 +65,15 @@ OpenFile* OpenFileSet::unused_longest() const noexcept {
   return nullptr;
 }
 
-std::size_t OpenFileSet::memory() noexcept {
+std::size_t OpenFileSet::memory() {
   OpenFile* const last = by_use_.empty() ? nullptr : by_use_.back();
   for (OpenFile* file : touched_) {
     recount(*file);
-    file->touched = false;
+    file->touched = OpenFile::kUntouched;
   }
   touched_.clear();
   // It may go on being used without another word.
-  if (last != nullptr) {
-    last->touched = true;
-    touched_.push_back(last);
-  }
+  if (last != nullptr) touch(*last);
   return memory_;
 }
 

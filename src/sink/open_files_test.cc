@@ -196,6 +196,51 @@ TEST_F(OpenFilesTest, INV7_ALargeUsedBufferDoesNotUseUpTheShare) {
   EXPECT_LE(budget->used(), std::size_t{64} << 10U);
 }
 
+/// A queue that is full until it is told otherwise.
+struct FullQueue final : SealedBatchQueue {
+  bool full = true;
+  bool try_push(SealedBatch& batch) override {
+    if (full) return false;
+    const SealedBatch taken = std::move(batch);
+    return true;
+  }
+  ByteBuffer take_buffer() override { return {}; }
+};
+
+// A file that is sealed and waits for room is memory of the lane still, so the others may not fill its place.
+TEST(OpenFiles, INV7_WhatIsSealedAndNotTakenCounts) {
+  const auto budget = std::make_shared<OpenBudget>(std::size_t{1} << 20U, nullptr);
+  FullQueue queue;
+  LaneSink sink({.lane = LaneId(1), .policy = {.max_bytes = 0, .max_age = std::chrono::seconds(1)}, .budget = budget},
+                queue);
+  RecordMeta meta;
+  sink.begin_record(meta).append(std::string(100'000, 'x'));
+  sink.end_record(meta, {});
+  std::ignore = sink.tick(SteadyTime());
+  EXPECT_GE(budget->used(), 100'000U);
+  std::ignore = sink.tick(Clock::real().now() + std::chrono::hours(1));
+  EXPECT_EQ(sink.open_files(), 0U);
+  std::ignore = sink.tick(SteadyTime());
+  EXPECT_GE(budget->used(), 100'000U);
+  queue.full = false;
+  EXPECT_TRUE(sink.offer());
+  std::ignore = sink.tick(SteadyTime());
+  EXPECT_LT(budget->used(), 100'000U);
+}
+
+// The buffer of a file that was ended is no reason to end another.
+TEST_F(OpenFilesTest, INV7_PressureEndsNoMoreFilesThanItHasTo) {
+  const auto budget = std::make_shared<OpenBudget>(std::size_t{2} << 20U, nullptr);
+  LaneSink sink = make(
+      {.max_bytes = 0, .boundary = SealPolicy::Boundary::hour, .max_open = 8, .compression = {Codec::gzip, 0}}, budget);
+  for (int i = 0; i < 100'000 && shelf.batches.empty(); ++i) {
+    put(sink, std::string(1000, 'x'), i % 8 * kHour);
+    std::ignore = sink.tick(SteadyTime());
+  }
+  EXPECT_EQ(shelf.batches.size(), 1U);
+  EXPECT_EQ(sink.open_files(), 7U);
+}
+
 TEST(Spool, AFolderThatCannotBeWrittenIsRefusedAtOnce) {
   const auto spool = Spool::open("/nowhere/at/all", 0);
   ASSERT_FALSE(spool);

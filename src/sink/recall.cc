@@ -2,13 +2,23 @@
 #include "millrace/sink/recall.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace millrace {
 
+namespace {
+
+auto place(std::int64_t bucket, std::string_view route) noexcept { return std::pair(bucket, route); }
+auto place_of(const Recall::Durable& one) noexcept { return place(one.series.bucket, one.series.route); }
+
+}  // namespace
+
+void Recall::arrange() { std::ranges::sort(durable, {}, place_of); }
+
 bool Recall::has(std::int64_t bucket, std::string_view route, Offset offset) const noexcept {
   if (offset < floor) return true;
-  const auto known = std::ranges::find_if(durable, [&](const Durable& one) { return one.series.is(bucket, route); });
-  return known != durable.end() && offset <= known->through;
+  const auto known = std::ranges::lower_bound(durable, place(bucket, route), {}, place_of);
+  return known != durable.end() && known->series.is(bucket, route) && offset <= known->through;
 }
 
 const Recall::Unsettled* Recall::to_be_made(const FileSeries& series, Offset first) const noexcept {

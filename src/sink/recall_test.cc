@@ -280,5 +280,37 @@ RC_GTEST_PROP(Recalls, INV1_EachRecordIsWrittenOnceWhereverARunDies, ()) {
   RC_ASSERT(std::ranges::all_of(seen, [](const auto& one) { return one.second == 1; }));
 }
 
+// Where blocks end is told by records alone: not by why the file ended the first time, and not by its footer. Every
+// last record around the end of a block.
+TEST(RecallOfPackedFiles, AFileIsMadeAgainByteForByte) {
+  const SealPolicy policy{.max_bytes = 0, .compression = {Codec::gzip, 0}};
+  const auto write = [&](millrace::testing::SealedShelf& shelf, bool recalls, int records) {
+    LaneSink sink({.lane = LaneId(1), .policy = policy, .envelope = {"[", ",", "]"}, .recalls = recalls}, shelf);
+    PayloadBatch batch;
+    sink.begin_batch(batch);
+    for (int i = 0; i < records; ++i) {
+      RecordMeta meta;
+      meta.offset = Offset(i);
+      // The last source record of a file is two records; a block may end between them.
+      for (int part = 0; part < 2; ++part) {
+        sink.begin_record(meta).append(std::string(4096, static_cast<char>('a' + (i + part) % 26)));
+        sink.end_record(meta, {});
+      }
+      if (sink.seal_due()) sink.seal_due_files();
+    }
+    sink.seal(SealReason::age);
+  };
+  for (int last = 60; last < 68; ++last) {
+    millrace::testing::SealedShelf first;
+    write(first, false, last + 1);
+    ASSERT_EQ(first.batches.size(), 1U);
+    millrace::testing::SealedShelf again;
+    again.recall.unsettled = {{{}, Offset(0), Offset(last)}};
+    write(again, true, last + 10);
+    ASSERT_EQ(again.batches.size(), 2U);
+    EXPECT_TRUE(*again.batches[0].body() == *first.batches[0].body()) << "ends with record " << last;
+  }
+}
+
 }  // namespace
 }  // namespace millrace

@@ -58,33 +58,36 @@ std::uint64_t Spool::extent_size(std::size_t index) noexcept {
 
 std::uint64_t Spool::take_extent(std::size_t index) {
   const MutexLock lock(mutex_);
-  ++given_out_;
   auto& free = free_[std::min(index, kExtentSizes - 1)];
   if (free.empty()) return std::exchange(end_, end_ + extent_size(index));
   const std::uint64_t at = free.back();
   free.pop_back();
+  kept_ -= std::min(kept_, extent_size(index));
   return at;
 }
 
-void Spool::give_back_extents(const std::vector<std::uint64_t>& extents) noexcept {
+void Spool::give_back_extents(const std::vector<std::uint64_t>& extents, std::uint64_t written) noexcept {
   if (extents.empty()) return;
-  for (std::size_t i = 0; i < extents.size(); ++i) {
-    // Where the file system has no holes the bytes stay until the extent is used again.
-    std::ignore = ::fallocate(descriptor_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(extents[i]),
-                              static_cast<off_t>(extent_size(i)));
+  const auto may_stay = [&] {
+    const MutexLock lock(mutex_);
+    if (limit_ != 0 || kept_ + written > kKept) return false;
+    kept_ += written;
+    return true;
+  };
+  if (!may_stay()) {
+    // Where the file system makes no holes the bytes stay until the extent is used again.
+    for (std::size_t i = 0; i < extents.size(); ++i) {
+      std::ignore = ::fallocate(descriptor_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(extents[i]),
+                                static_cast<off_t>(extent_size(i)));
+    }
   }
   const MutexLock lock(mutex_);
   for (std::size_t i = 0; i < extents.size(); ++i) free_[std::min(i, kExtentSizes - 1)].push_back(extents[i]);
-  given_out_ -= extents.size();
-  if (given_out_ != 0) return;
-  for (auto& free : free_) free.clear();
-  end_ = 0;
-  std::ignore = ::ftruncate(descriptor_, 0);
 }
 
 SpillFile::~SpillFile() {
   if (mapped_ != nullptr) ::munmap(mapped_, size());
-  spool_->give_back_extents(extents_);
+  spool_->give_back_extents(extents_, size_);
   spool_->give_back(size_);
 }
 

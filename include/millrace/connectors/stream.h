@@ -63,13 +63,16 @@ struct StreamBeginning {
 
 /// Where a partition is. Negative: not known.
 struct StreamPositions {
+  std::int64_t begin = -1;      ///< where this process began to read it
   std::int64_t end = -1;        ///< one past the broker's last record
   std::int64_t fetched = -1;    ///< one past the last record handed to the pipeline
   std::int64_t durable = -1;    ///< one past the last record that is durable in every sink
   std::int64_t committed = -1;  ///< as the broker keeps it
-  /// Records from the committed position to the end; 0 when either is not known.
+  /// Records from the committed position, or from `begin` while nothing is committed, to the end; 0 when that is not
+  /// known.
   [[nodiscard]] std::int64_t lag() const noexcept {
-    return end < 0 || committed < 0 || committed > end ? 0 : end - committed;
+    const std::int64_t from = committed < 0 ? begin : committed;
+    return end < 0 || from < 0 || from > end ? 0 : end - from;
   }
 };
 
@@ -82,7 +85,7 @@ class StreamGauges {
   [[nodiscard]] static Result<StreamGauges> make(Meter meter, std::string connector, bool per_partition);
   /// Where an assigned partition is now.
   void set(std::string_view topic, std::int64_t partition, const StreamPositions& positions);
-  /// The partition is no longer this process's: its lag counts no more.
+  /// The partition is no longer this process's: its lag counts no more, and its own series say NaN.
   void forget(std::string_view topic, std::int64_t partition);
   [[nodiscard]] std::int64_t lag() const noexcept { return lag_; }
 

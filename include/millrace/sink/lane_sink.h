@@ -195,8 +195,9 @@ class LaneSink {
   std::uint64_t recalled_records_ = 0;
   std::uint64_t recalled_total_ = 0;  ///< not told yet
   std::uint64_t put_off_ = 0;
-  std::size_t memory_ = 0;        ///< as the budget was told
-  bool warned_of_spool_ = false;  ///< that nothing could be spilled
+  std::size_t sealed_memory_ = 0;  ///< of what the queue has not taken
+  std::size_t memory_ = 0;         ///< as the budget was told
+  bool warned_of_spool_ = false;   ///< that nothing could be spilled
 };
 
 }  // namespace millrace

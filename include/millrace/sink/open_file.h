@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <list>
 #include <memory>
 #include <optional>
@@ -32,8 +33,10 @@ struct OpenFile {
   // The books of an OpenFileSet.
   std::list<std::unique_ptr<OpenFile>>::iterator place{};
   std::list<OpenFile*>::iterator use{};
+  std::size_t hash = 0;     ///< of the series
   std::size_t counted = 0;  ///< of memory(), in the set's sum
-  bool touched = false;
+  static constexpr std::size_t kUntouched = std::numeric_limits<std::size_t>::max();
+  std::size_t touched = kUntouched;  ///< its place among those whose memory may have changed
 
   /// Encoded bytes of the file so far.
   [[nodiscard]] std::uint64_t size() const noexcept { return encoded + chunk.bytes.size(); }

@@ -35,7 +35,7 @@ class OpenFileSet {
   /// The one not used for longest that may be ended for others; null when there is none.
   [[nodiscard]] OpenFile* unused_longest() const noexcept;
   /// What they hold, in bytes of memory. Looks at those that were used since it was asked last.
-  [[nodiscard]] std::size_t memory() noexcept;
+  [[nodiscard]] std::size_t memory();
   /// To be called when what a file holds has changed otherwise than by records.
   void recount(OpenFile& file) noexcept;
   void clear() noexcept;
@@ -57,6 +57,8 @@ class OpenFileSet {
       return file->chunk.series.is(key.bucket, key.route);
     }
   };
+
+  void touch(OpenFile& file);
 
   List files_;
   std::unordered_set<OpenFile*, Hash, Equal> by_series_;

@@ -34,7 +34,9 @@ struct Recall {
   std::vector<Durable> durable;
   std::vector<Unsettled> unsettled;  ///< at most one of a series, behind what is durable of it
 
-  /// The record at `offset` is in a durable file, or needs none.
+  /// To be called once all is in it, before has().
+  void arrange();
+  /// The record at `offset` is in a durable file, or needs none. Requires arrange().
   [[nodiscard]] bool has(std::int64_t bucket, std::string_view route, Offset offset) const noexcept;
   /// The file that a record at `first` begins again; null when it is none of these.
   [[nodiscard]] const Unsettled* to_be_made(const FileSeries& series, Offset first) const noexcept;
@@ -61,7 +63,10 @@ class RecallRequest {
   /// The lane's thread.
   [[nodiscard]] bool answered() const noexcept { return answered_.load(memory_order_acquire); }
   /// Requires answered().
-  [[nodiscard]] Recall take() { return std::move(answer_); }
+  [[nodiscard]] Recall take() {
+    answer_.arrange();
+    return std::move(answer_);
+  }
 
  private:
   const Waker lane_;

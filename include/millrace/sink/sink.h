@@ -66,7 +66,7 @@ enum class OnWriteFailure {
 struct RetryPolicy {
   BackoffOptions backoff{std::chrono::seconds(1), std::chrono::seconds(60), 2.0};
   int max_attempts = 3;  ///< tries of one burst; decides only for fail and drop
-  Duration deadline{0};  ///< of one burst: no try follows a failure so long after its start; fail and drop; 0: none
+  Duration deadline{0};  ///< of one burst: no try begins later than this after its start; fail and drop; 0: none
   OnWriteFailure on_failure = OnWriteFailure::stall;
 };
 

@@ -21,8 +21,8 @@ namespace millrace {
 class SpillFile;
 
 /// A file in a folder, and how much of it may be used. Given out in extents, which double in size from one of a spill
-/// file to its next; what is given back is no longer stored and is used again. Thread-safe; outlived by nothing that it
-/// made.
+/// file to its next; what is given back is used again, and until then up to kKept of it stay on disk. Thread-safe;
+/// outlived by nothing that it made.
 class Spool : public std::enable_shared_from_this<Spool> {
  public:
   /// Fails (config) when no file can be made in `folder`. `limit`: bytes; 0: none.
@@ -36,7 +36,8 @@ class Spool : public std::enable_shared_from_this<Spool> {
  private:
   friend class SpillFile;
   static constexpr std::uint64_t kFirstExtent = std::uint64_t{64} << 10U;
-  static constexpr std::size_t kExtentSizes = 11;  ///< the largest has 64 MiB
+  static constexpr std::size_t kExtentSizes = 17;  ///< the largest has 4 GiB, so that the largest object has 1,300
+  static constexpr std::uint64_t kKept = std::uint64_t{64} << 20U;
   Spool(std::string folder, std::uint64_t limit, int descriptor)
       : folder_(std::move(folder)), limit_(limit), descriptor_(descriptor) {}
   [[nodiscard]] Result<void> take(std::uint64_t bytes);
@@ -44,15 +45,16 @@ class Spool : public std::enable_shared_from_this<Spool> {
   /// Bytes of a spill file's extent number `index`.
   [[nodiscard]] static std::uint64_t extent_size(std::size_t index) noexcept;
   [[nodiscard]] std::uint64_t take_extent(std::size_t index);
-  void give_back_extents(const std::vector<std::uint64_t>& extents) noexcept;
+  /// `written`: bytes of them that were.
+  void give_back_extents(const std::vector<std::uint64_t>& extents, std::uint64_t written) noexcept;
 
   const std::string folder_;
   const std::uint64_t limit_;
   const int descriptor_;
   Atomic<std::uint64_t> used_{0};
   Mutex mutex_;
-  std::uint64_t end_ MILLRACE_GUARDED_BY(mutex_) = 0;                                      ///< no extent lies behind it
-  std::uint64_t given_out_ MILLRACE_GUARDED_BY(mutex_) = 0;                                ///< extents
+  std::uint64_t end_ MILLRACE_GUARDED_BY(mutex_) = 0;   ///< no extent lies behind it
+  std::uint64_t kept_ MILLRACE_GUARDED_BY(mutex_) = 0;  ///< bytes of the free ones that are on disk still
   std::array<std::vector<std::uint64_t>, kExtentSizes> free_ MILLRACE_GUARDED_BY(mutex_);  ///< by size
 };
 
