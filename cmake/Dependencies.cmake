@@ -66,6 +66,21 @@ if(NOT CMAKE_DISABLE_FIND_PACKAGE_rdkafka)
 endif()
 set(MILLRACE_KAFKA ${rdkafka_FOUND})
 
+# What transforms leave out where its library is not found (MILLRACE_JQ=OFF, MILLRACE_REGEX=OFF: is not wanted).
+option(MILLRACE_JQ "jq in transforms, where libjq is found" ON)
+option(MILLRACE_REGEX "Regexes in transforms, where RE2 is found" ON)
+find_path(MILLRACE_JQ_HEADERS jq.h)          # libjq ships neither a CMake package nor a pkg-config file
+find_library(MILLRACE_JQ_LIBRARY jq)
+pkg_check_modules(re2 QUIET IMPORTED_TARGET re2)  # regexes in linear time
+set(MILLRACE_TRANSFORM_JQ FALSE)
+if(MILLRACE_JQ AND MILLRACE_JQ_HEADERS AND MILLRACE_JQ_LIBRARY)
+  set(MILLRACE_TRANSFORM_JQ TRUE)
+endif()
+set(MILLRACE_TRANSFORM_REGEX FALSE)
+if(MILLRACE_REGEX AND re2_FOUND)
+  set(MILLRACE_TRANSFORM_REGEX TRUE)
+endif()
+
 # Credentials, signing and CRC64NVME of the S3 client. Distributions lack it: where it is not found the standard way, the copy
 # that ./dev setup built is taken.
 find_package(aws-c-auth CONFIG QUIET)

@@ -6,3 +6,4 @@
 #include "millrace/ops/flat_map.h"
 #include "millrace/ops/map.h"
 #include "millrace/ops/split.h"
+#include "millrace/ops/transforms.h"
