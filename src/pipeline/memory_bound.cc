@@ -53,9 +53,8 @@ bool passes_bytes(const DecodeOptions& decode) {
   return decode.kind == DecodeOptions::Kind::none || decode.kind == DecodeOptions::Kind::raw;
 }
 
-/// What one payload becomes as it is written.
-std::uint64_t encoded(const DecodeOptions& decode, const EncodeSpec& spec, std::uint64_t payload) {
-  const std::uint64_t record = decoded(decode, payload);
+/// What one payload becomes as it is written; `record`: decoded and transformed.
+std::uint64_t encoded(const DecodeOptions& decode, const EncodeSpec& spec, std::uint64_t record) {
   if (spec.format == EncodeFormat::discard) return 0;
   if (spec.format == EncodeFormat::raw) return bounded_sum(record, spec.delimiter.size());
   if (decode.kind == DecodeOptions::Kind::text) return bounded_sum(bounded_product(kEscape, record), kWrapper);
@@ -203,26 +202,42 @@ void add_writers(const Sink& sink, std::string_view of, std::vector<MemoryPart>&
 }  // namespace
 
 std::vector<MemoryPart> memory_bound(const PipelineOptions& options, const DecodeOptions& decode, const Sink& sink,
-                                     const Sink* letters, std::uint64_t lanes, std::uint64_t longest_record) {
+                                     const Sink* letters, std::uint64_t lanes, std::uint64_t longest_record,
+                                     const ops::TransformProgram& transforms) {
   constexpr std::string_view kOfLetters = "dead letters: ";
   const EncodeSpec spec = sink.encode_spec();
-  const std::uint64_t record = encoded(decode, spec, longest_record);
+  const std::uint64_t document = decoded(decode, longest_record);
+  const std::uint64_t transformed = transforms.grown(document);
+  const std::uint64_t record = encoded(decode, spec, transformed);
   const ChunkBound chunk(sink.seal_policy(), spec, record);
 
   // A payload may become records of every file.
-  const bool expands = decode.kind == DecodeOptions::Kind::json && decode.framing == decode::JsonFraming::array;
+  const bool expands = (decode.kind == DecodeOptions::Kind::json && decode.framing == decode::JsonFraming::array) ||
+                       transforms.may_multiply();
   std::vector<MemoryPart> parts;
   parts.push_back({"program", kProcess, "code, libraries, threads"});
   parts.push_back({"positions", bounded_product(lanes, bounded_product(options.max_pending_batches, kPendingBatch)),
                    fmt::format("{} x {} batches that wait for their writes (checkpoint.max_pending_batches)",
                                of_these(lanes, "lane"), options.max_pending_batches)});
-  if (const std::uint64_t each = to_decode(decode, spec, longest_record); each != 0) {
+  // Encoders that look into a record see what the transforms made of it.
+  const std::uint64_t looked_into = std::max(longest_record, transforms.empty() ? 0 : transformed);
+  if (const std::uint64_t each = to_decode(decode, spec, looked_into); each != 0) {
     const std::string_view what = decode.kind == DecodeOptions::Kind::csv ? "fields of a row" : "JSON tokens";
     parts.push_back({"decoding", bounded_product(lanes, each),
                      fmt::format("{} x the {}, were a record of {} made of nothing else", of_these(lanes, "lane"), what,
-                                 bytes_text(longest_record))});
+                                 bytes_text(looked_into))});
   }
-  add_sink(options, expands, sink, "", chunk, decoded(decode, longest_record), record, lanes, parts);
+  if (const std::uint64_t each = transforms.held(document); each != 0) {
+    parts.push_back({"transforms", bounded_product(lanes, each),
+                     fmt::format("{} x what a record of {} takes on its way to {} at most", of_these(lanes, "lane"),
+                                 bytes_text(document), bytes_text(transformed))});
+  }
+  // What becomes several records waits here until the last of them is made, in a buffer that grows by half.
+  if (transforms.may_multiply()) {
+    parts.push_back({"staged output", bounded_product(lanes, bounded_product(3, record)),
+                     fmt::format("{} x the records that one record becomes (jq)", of_these(lanes, "lane"))});
+  }
+  add_sink(options, expands, sink, "", chunk, transformed, record, lanes, parts);
   std::uint64_t batches = chunk.most;
   if (letters != nullptr) {
     const EncodeSpec letter_spec = letters->encode_spec();

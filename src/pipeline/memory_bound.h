@@ -14,8 +14,10 @@
 namespace millrace {
 
 /// `longest_record`: bytes of one payload at most. `letters`: the sink of the dead letters; null: there is none.
+/// `transforms` may be empty.
 [[nodiscard]] std::vector<MemoryPart> memory_bound(const PipelineOptions& options, const DecodeOptions& decode,
                                                    const Sink& sink, const Sink* letters, std::uint64_t lanes,
-                                                   std::uint64_t longest_record);
+                                                   std::uint64_t longest_record,
+                                                   const ops::TransformProgram& transforms = {});
 
 }  // namespace millrace

@@ -261,5 +261,31 @@ TEST(MemoryBound, INV7_EachLaneHasACompressor) {
   EXPECT_GT(parts_of(sink, 1, kMi).at("compressors"), kMi);
 }
 
+TEST(MemoryBound, INV7_TransformsHoldWhatTheyMake) {
+  ToldSink sink;
+  sink.policy.max_bytes = 8 * kMi;
+  sink.spec.format = EncodeFormat::raw;
+  sink.spec.delimiter = "\n";
+  DecodeOptions decode;
+  decode.kind = DecodeOptions::Kind::json;
+  const auto bound = [&](std::vector<ops::TransformSpec> list) {
+    const auto program = ops::TransformProgram::make(std::move(list));
+    std::map<std::string, std::uint64_t> all;
+    for (const MemoryPart& part : memory_bound({}, decode, sink, nullptr, 3, kMi, *program))
+      all[part.what] = part.bytes;
+    return all;
+  };
+  EXPECT_FALSE(bound({}).contains("transforms"));
+  const auto deleting = bound({ops::DeleteFields{{FieldPath{{"a"}}}}});
+  // At least the tokens, two bytes a document byte and more, and two buffers of a document.
+  EXPECT_GE(deleting.at("transforms"), 3 * (8 * kMi + 2 * kMi));
+  EXPECT_FALSE(deleting.contains("staged output"));
+  EXPECT_EQ(deleting.at("open output"), 3 * (8 * kMi + kMi + 1));
+  // Names of the fields above may make a flat document longer: 16 times, 64 KiB and itself.
+  const auto flat = bound({ops::FlattenFields{}});
+  EXPECT_EQ(flat.at("open output"), 3 * (8 * kMi + 17 * kMi + 65536 + 1));
+  EXPECT_GE(flat.at("transforms"), 3 * 2 * (17 * kMi));
+}
+
 }  // namespace
 }  // namespace millrace

@@ -5,6 +5,7 @@
 #include "millrace/decode/csv.h"
 #include "millrace/decode/json.h"
 #include "millrace/encode/encode_spec.h"
+#include "millrace/ops/transforms.h"
 #include "millrace/pipeline/chain.h"
 #include "millrace/record/on_error.h"
 
@@ -28,5 +29,9 @@ struct DecodeOptions {
 /// Makes a chain per lane, to the lane's only sink, for any pair of decoder and format. Which pair it is, is settled
 /// when a lane's chain is built, not per record. What cannot be encoded is treated as what cannot be decoded is.
 [[nodiscard]] ChainFactory make_config_chain(const DecodeOptions& decode, const EncodeSpec& encode);
+/// The same with transforms behind the decoder. They are for JSON: payloads that no decoder makes documents of are
+/// checked to be JSON. What they cannot be applied to is treated as what cannot be decoded is.
+[[nodiscard]] ChainFactory make_config_chain(const DecodeOptions& decode, const EncodeSpec& encode,
+                                             const ops::TransformProgram& transforms);
 
 }  // namespace millrace

@@ -5,33 +5,38 @@
 #include <variant>
 
 #include "millrace/decode/raw.h"
-#include "millrace/encode/encode.h"
-#include "millrace/encode/rows_format.h"
 #include "millrace/pipeline/compile.h"
+#include "pipeline/chain/config_parts.h"
 
 namespace millrace {
 namespace {
 
 using AnyDecoder = std::variant<decode::RawDecoder, decode::TextDecoder, decode::JsonDecoder, decode::CsvDecoder>;
-using AnyEncoder = std::variant<encode::Encoder<encode::DiscardFormat>, encode::Encoder<encode::RawFormat>,
-                                encode::Encoder<encode::JsonLinesFormat>, encode::Encoder<encode::JsonArrayFormat>,
-                                encode::Encoder<encode::RowsFormat>>;
-
 AnyDecoder decoder_of(const DecodeOptions& options) {
   switch (options.kind) {
     case DecodeOptions::Kind::text:
       return decode::text({.on_error = options.on_error});
     case DecodeOptions::Kind::json:
-      return decode::json({.on_error = options.on_error,
-                           .reject_duplicate_keys = options.reject_duplicate_keys,
-                           .framing = options.framing});
+      return json_decoder_of(options);
     case DecodeOptions::Kind::csv:
-      return decode::csv({.on_error = options.on_error, .types = options.types});
+      return csv_decoder_of(options);
     case DecodeOptions::Kind::none:
     case DecodeOptions::Kind::raw:
       break;
   }
   return decode::raw();
+}
+
+}  // namespace
+
+decode::JsonDecoder json_decoder_of(const DecodeOptions& options) {
+  return decode::json({.on_error = options.on_error,
+                       .reject_duplicate_keys = options.reject_duplicate_keys,
+                       .framing = options.framing});
+}
+
+decode::CsvDecoder csv_decoder_of(const DecodeOptions& options) {
+  return decode::csv({.on_error = options.on_error, .types = options.types});
 }
 
 AnyEncoder encoder_of(const EncodeSpec& spec, OnError on_error) {
@@ -50,13 +55,20 @@ AnyEncoder encoder_of(const EncodeSpec& spec, OnError on_error) {
   return encode::raw({.on_error = on_error, .delimiter = spec.delimiter});
 }
 
-}  // namespace
-
 ChainFactory make_config_chain(const DecodeOptions& decode, const EncodeSpec& encode) {
   return [decode, encode](const ChainContext& context) {
     return std::visit(
         [&context](auto decoder, auto encoder) { return compile(std::move(decoder) | std::move(encoder), context); },
         decoder_of(decode), encoder_of(encode, decode.on_error));
+  };
+}
+
+ChainFactory make_config_chain(const DecodeOptions& decode, const EncodeSpec& encode,
+                               const ops::TransformProgram& transforms) {
+  if (transforms.empty()) return make_config_chain(decode, encode);
+  const ops::Transforms part = ops::transforms(transforms, {.on_error = decode.on_error});
+  return [decode, encode, part](const ChainContext& context) {
+    return compile_with_transforms(decode, encode, part, context);
   };
 }
 
