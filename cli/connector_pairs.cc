@@ -23,6 +23,13 @@ Result<void> check_feeding(const PipelineConfig& config, const SinkKind* kind, c
 Result<void> check_exactly_once(const PipelineConfig& config) {
   if (config.sink->name != "s3") return {};
   MILLRACE_ASSIGN(const S3SinkOptions sink, S3Sink::schema().parse(config.sink_section));
+  if (const std::string varies = config.transforms.varies_with();
+      sink.delivery == Delivery::exactly_once && !varies.empty()) {
+    return told_of(config.sink_section,
+                   fail(Error::config("delivery: exactly_once cannot hold beside " + varies +
+                                      ", which says something else when a record comes again; take the record's own "
+                                      "time (record_date_time, record_timestamp_...)")));
+  }
   const std::string gap = config.source->replay_gap
                               ? config.source->replay_gap(config.source_section)
                               : "the source never reads the same records again under the same positions";

@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/pipeline_config.h"
 #include "cli/store_notes.h"
+#include "cli/transforms_config.h"
 #include "millrace/config/describe.h"
 #include "millrace/store/store_options.h"
 
@@ -36,6 +37,10 @@ ComponentDescription store_options() {
 /// For people the file's page names the connectors; each has a page of its own.
 ComponentDescription without_connectors(ComponentDescription file) {
   for (OptionDescription& option : file.options) {
+    if (option.name == "transforms") {
+      option.nested.clear();
+      option.meaning += " Keys: millrace describe transforms.";
+    }
     if (option.name != "source" && option.name != "sink" && option.name != "dead_letter") continue;
     for (OptionDescription& connector : option.nested) {
       connector.nested.clear();
@@ -57,6 +62,7 @@ std::vector<ComponentDescription> all_components(const Registry& registry, Descr
   };
   for (const SourceKind& kind : registry.sources()) add(kind.description, kind.name + "-source");
   for (const SinkKind& kind : registry.sinks()) add(kind.description, kind.name + "-sink");
+  all.push_back({describe_transforms().name, describe_transforms().meaning, describe_transforms().nested});
   all.push_back(store_options());
   return all;
 }

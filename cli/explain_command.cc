@@ -70,6 +70,22 @@ Result<void> check_sample(const PipelineConfig& config) {
                                        why)));
 }
 
+/// What the records become: those of which keys are told.
+Result<std::vector<std::string>> transformed(std::vector<std::string> lines, const ops::TransformProgram& transforms) {
+  if (transforms.empty()) return lines;
+  ops::TransformRunner runner(transforms, Clock::real(), Random::system());
+  std::vector<std::string> records;
+  RecordMeta meta;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    meta.timestamp = Clock::real().unix_micros();  // lines of a sample have no time of their own
+    if (!runner.run({lines[i]}, 0, false, meta)) {
+      return fail(runner.failure().prefixed(fmt::format("--records: line {}: ", i + 1)));
+    }
+    for (const decode::Json& document : runner.documents()) records.emplace_back(document.view);
+  }
+  return records;
+}
+
 }  // namespace
 
 int explain(const ExplainArguments& arguments, const Registry& registry) {
@@ -100,7 +116,11 @@ int explain(const ExplainArguments& arguments, const Registry& registry) {
     if (const auto fits = check_sample(*config); !fits) return report(fits.error());
     auto given = sample(arguments.records);
     if (!given) return report(given.error());
-    records = *std::move(given);
+    // A line of a sample is no row with a header; check_sample() has seen that nothing looks for fields in it.
+    const bool rows = config->decode.kind == DecodeOptions::Kind::csv;
+    auto made = rows ? std::move(given) : transformed(*std::move(given), config->transforms);
+    if (!made) return report(made.error());
+    records = *std::move(made);
     request.records = &records;
   }
   const auto verdict = config->sink->explain(config->sink_section, context, request);

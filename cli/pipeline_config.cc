@@ -9,6 +9,7 @@
 
 #include "admin/listen_address.h"
 #include "cli/dead_letter_config.h"
+#include "cli/transforms_config.h"
 #include "millrace/base/printable.h"
 #include "millrace/config/describe.h"
 #include "millrace/store/store_options.h"
@@ -199,19 +200,18 @@ const Schema<ReceiptRequest>& receipt_schema() {
   return schema;
 }
 
-constexpr std::array<std::string_view, 9> kSections{"pipeline",    "checkpoint", "source", "decode", "sink",
-                                                    "dead_letter", "metrics",    "log",    "receipt"};
-/// Sections of the design that this version does not have yet. Ignoring one would move records past it.
-constexpr std::array<std::string_view, 2> kLater{"transforms", "sinks"};
+constexpr std::array<std::string_view, 10> kSections{"pipeline", "checkpoint",  "source",  "decode", "transforms",
+                                                     "sink",     "dead_letter", "metrics", "log",    "receipt"};
+/// A section of the design that this version does not have yet. Ignoring it would move records past it.
+constexpr std::string_view kLater = "sinks";
 
 void check_sections(const ConfigSection& root, ConfigProblems& problems) {
   const std::vector<std::string> known(kSections.begin(), kSections.end());
   for (const std::string& key : root.keys()) {
     if (std::ranges::find(known, key) != known.end()) continue;
-    if (std::ranges::find(kLater, key) != kLater.end()) {
+    if (key == kLater) {
       problems.add(root.child(key).key_where(),
-                   fmt::format("{}: this version of millrace does not have it yet; {}", key,
-                               key == "sinks" ? "write one `sink:`" : "remove the section"));
+                   "sinks: this version of millrace does not have it yet; write one `sink:`");
       continue;
     }
     const auto near = nearest_name(key, known);
@@ -357,6 +357,9 @@ Result<PipelineConfig> PipelineConfig::read(const Config& config, const Registry
   const bool says_format = out.source != nullptr && out.source->payload_format;
   out.decode =
       read_decode(root.child("decode"), says_format ? out.source->payload_format(out.source_section) : "", problems);
+  if (const ConfigSection at = root.child("transforms"); at.exists()) {
+    out.transforms = read_transforms(at, root.child("decode"), out.decode, problems);
+  }
   out.sink = read_connector(root.child("sink"), registry.sinks(), out.sink_section, problems);
   if (const ConfigSection at = root.child("dead_letter"); at.exists()) {
     out.dead_letter = read_connector(at, registry.sinks(), out.dead_letter_section, problems);
@@ -394,6 +397,7 @@ ComponentDescription describe_pipeline_file(const Registry& registry) {
   decode.nested = {section_of(json_schema().description()), section_of(csv_schema().description()),
                    section_of(text_schema().description()), section_of(raw_schema().description())};
   file.options.push_back(std::move(decode));
+  file.options.push_back(describe_transforms());
   file.options.push_back(connectors_of("sink", "Where records go.", registry.sinks()));
   file.options.push_back(connectors_of(
       "dead_letter",

@@ -30,6 +30,7 @@ struct MetricsOptions {
 struct PipelineConfig {
   PipelineOptions pipeline;
   DecodeOptions decode;
+  ops::TransformProgram transforms;
   MetricsOptions metrics;
   LogOptions log;
   const SourceKind* source = nullptr;  ///< in the registry

@@ -50,7 +50,8 @@ int plan(const PlanArguments& arguments, const Registry& registry) {
     }
   }
   request.memory_behind_source = [&](std::uint64_t lanes, std::uint64_t longest_record) {
-    return memory_bound(config->pipeline, config->decode, **sink, letters->get(), lanes, longest_record);
+    return memory_bound(config->pipeline, config->decode, **sink, letters->get(), lanes, longest_record,
+                        config->transforms);
   };
   const auto verdict = config->source->plan(config->source_section, context, request);
   if (!verdict) return report(verdict.error());

@@ -103,7 +103,7 @@ RunReport run_pipeline(const RunArguments& arguments, const PipelineConfig& conf
   const StopSignals signals(pipeline.stop_handle());
   auto metrics = std::make_shared<MetricRegistry>(config.metrics.name_space);
   pipeline.metrics(metrics).log(logger);
-  pipeline.chain_factory(make_config_chain(config.decode, (*sink)->encode_spec()));
+  pipeline.chain_factory(make_config_chain(config.decode, (*sink)->encode_spec(), config.transforms));
   pipeline.sink(std::move(sink));
   if (*letters) pipeline.dead_letter(std::move(letters));
 

@@ -23,15 +23,32 @@ Json or_variable(Json schema) { return {{"anyOf", {std::move(schema), {{"$ref", 
 
 Json object_schema(const std::vector<OptionDescription>& options);
 
+/// Exactly one of the keys.
+Json one_of_schema(const std::vector<OptionDescription>& options) {
+  Json schema = object_schema(options);
+  schema["minProperties"] = 1;
+  schema["maxProperties"] = 1;
+  return schema;
+}
+
+/// Names with dots between them, or a list of names.
+Json path_schema() { return {{"anyOf", {{{"type", "string"}}, {{"type", "array"}, {"items", {{"type", "string"}}}}}}}; }
+
 Json value_schema(const OptionDescription& option) {
   if (option.any_form) return Json::object();
   if (option.type == "section") return object_schema(option.nested);
-  if (option.type == "one section") {
-    Json schema = object_schema(option.nested);
-    schema["minProperties"] = 1;
-    schema["maxProperties"] = 1;
-    return schema;
+  if (option.type == "one section") return one_of_schema(option.nested);
+  if (option.type == "one section or word") {
+    return {{"anyOf", {one_of_schema(option.nested), {{"type", "string"}}}}};
   }
+  if (option.type == "list of sections") return {{"type", "array"}, {"items", object_schema(option.nested)}};
+  if (option.type == "list of one-key sections") return {{"type", "array"}, {"items", one_of_schema(option.nested)}};
+  if (option.type == "path") return path_schema();
+  if (option.type == "list of paths") return {{"type", "array"}, {"items", path_schema()}};
+  if (option.type == "two numbers") {
+    return {{"type", "array"}, {"items", {{"type", "number"}}}, {"minItems", 2}, {"maxItems", 2}};
+  }
+  if (option.type == "any value") return Json::object();
   if (option.type == "boolean") return or_variable({{"type", "boolean"}});
   if (option.type == "integer" || option.type == "number") {
     Json schema{{"type", option.type}};
