@@ -130,7 +130,7 @@ class Runs:
         found = []
         for folder, _, names in os.walk(os.path.join(self.folder, "out")):
             for name in sorted(names):
-                if name.startswith(".") or "/_millrace" in folder:
+                if name.startswith(".") or "/_millrace" in folder:  # the probe of a run that was killed, and what the sink keeps for itself
                     continue
                 with open(os.path.join(folder, name), encoding="utf-8") as file:
                     found += file.read().splitlines()
