@@ -39,6 +39,11 @@ std::optional<Error> Client::fatal() const {
   return fatal_;
 }
 
+std::optional<Error> Client::refused() const {
+  const MutexLock lock(mutex_);
+  return refused_;
+}
+
 void Client::on_error(rd_kafka_t* handle, int code, const char* reason, void* opaque) {
   Client& self = of(opaque);
   auto known = static_cast<rd_kafka_resp_err_t>(code);
@@ -52,7 +57,12 @@ void Client::on_error(rd_kafka_t* handle, int code, const char* reason, void* op
   self.log_.warn("kafka: trouble with the brokers", {{"error", error.message()}});
   const MutexLock lock(self.mutex_);
   self.trouble_ = error.message();
-  if (!self.fatal_ && error.is_fatal()) self.fatal_ = std::move(error);
+  // All others are for information: the library goes on by itself.
+  if (code == RD_KAFKA_RESP_ERR__FATAL) {
+    self.fatal_ = std::move(error).as(ErrorClass::fatal);
+  } else if (error.code() == ErrorCode::credentials) {
+    self.refused_ = std::move(error);
+  }
 }
 
 // On threads of the library, too.

@@ -32,8 +32,11 @@ class Client {
 
   /// The last that went wrong between this process and the brokers, in words; empty when nothing has. Any thread.
   [[nodiscard]] std::string trouble() const;
-  /// What no retry heals: a refused password, a fenced producer. Any thread.
+  /// What no retry heals: a fenced producer or member. Any thread.
   [[nodiscard]] std::optional<Error> fatal() const;
+  /// The last time that the brokers refused who this is. Wrong settings at the start; later it may be a broker that has
+  /// just begun. Any thread.
+  [[nodiscard]] std::optional<Error> refused() const;
 
   /// Wakes `waker` whenever something comes into the empty `queue`; a default-made one ends that. The waker is kept by
   /// the caller until then.
@@ -52,6 +55,7 @@ class Client {
   mutable Mutex mutex_;
   std::string trouble_ MILLRACE_GUARDED_BY(mutex_);
   std::optional<Error> fatal_ MILLRACE_GUARDED_BY(mutex_);
+  std::optional<Error> refused_ MILLRACE_GUARDED_BY(mutex_);
 };
 
 }  // namespace millrace::kafka

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <tuple>
 #include <utility>
 
 #include "connectors/kafka/failures.h"
@@ -12,8 +13,8 @@
 namespace millrace::kafka {
 namespace {
 
-// A question asked on the lane's thread, once in the life of a position that was lost.
-constexpr int kAskMillis = 5000;
+// A question asked on the lane's thread, once, as the run ends.
+constexpr int kAskMillis = 1000;
 
 UnixMicros timestamp_of(const rd_kafka_message_t& message) noexcept {
   rd_kafka_timestamp_type_t type = RD_KAFKA_TIMESTAMP_NOT_AVAILABLE;
@@ -112,13 +113,6 @@ Result<void> KafkaLane::take(Message message) {
 }
 
 void KafkaLane::append(Message message) {
-  if (lost_from_) {
-    setup_.log.warn("kafka: records were gone before they were read; the lane goes on behind them",
-                    {{"partition", to_string(setup_.partition)},
-                     {"from", std::to_string(*lost_from_)},
-                     {"to", std::to_string(message->offset)}});
-    lost_from_.reset();
-  }
   offsets_.emplace_back(message->offset);
   payloads_.push_back(view(message->payload, message->len));
   timestamps_.push_back(timestamp_of(*message));
@@ -154,7 +148,7 @@ Result<void> KafkaLane::take_event(const rd_kafka_message_t& event) {
   const char* const text = rd_kafka_message_errstr(&event);
   const std::string_view said = text == nullptr ? "" : text;
   if (event.err == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET || event.err == RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE) {
-    return go_on_behind_loss(said);
+    return fail(position_lost(said));
   }
   Error error = error_of(event.err, "reading " + to_string(setup_.partition), said);
   if (!error.is_retryable()) return fail(std::move(error));
@@ -163,29 +157,21 @@ Result<void> KafkaLane::take_event(const rd_kafka_message_t& event) {
   return {};
 }
 
-/// What was to be read next is not there any more: retention was faster, or the topic is another one by now.
-Result<void> KafkaLane::go_on_behind_loss(std::string_view said) {
-  const std::string name = to_string(setup_.partition);
-  std::int64_t first = 0;
-  std::int64_t end = 0;
-  const auto code = rd_kafka_query_watermark_offsets(setup_.client->get(), setup_.partition.topic.c_str(),
-                                                     setup_.partition.number, &first, &end, kAskMillis);
-  if (code != RD_KAFKA_RESP_ERR_NO_ERROR) return fail(error_of(code, "asking what is left of " + name));
-  const std::int64_t target = setup_.on_position_lost == OnPositionLost::latest ? end : first;
-  if (setup_.on_position_lost == OnPositionLost::fail || target < next_) {
-    return fail(Error::fatal(
-        ErrorCode::drift,
-        fmt::format("kafka: the position {} of {} is not there any more: the partition holds {} to {} ({}); "
-                    "on_position_lost: earliest or latest goes on there{}",
-                    next_, name, first, end, said, target < next_ ? ", from the next run on" : "")));
-  }
-  lost_from_ = next_;
-  pass(target);
-  const ListHandle list = to_list({setup_.partition});
-  list->elems[0].offset = next_;
-  const ErrorHandle failed(rd_kafka_seek_partitions(setup_.client->get(), list.get(), 0));
-  if (failed) return fail(error_of(rd_kafka_error_code(failed.get()), "going on in " + name));
-  return {};
+/// What was to be read next is not there any more: retention was faster, or the topic is another one by now. The
+/// library reads no further by itself, so the run ends, and the next one begins as on_position_lost says.
+Error KafkaLane::position_lost(std::string_view said) const {
+  std::int64_t first = RD_KAFKA_OFFSET_INVALID;
+  std::int64_t end = RD_KAFKA_OFFSET_INVALID;
+  std::ignore = rd_kafka_query_watermark_offsets(setup_.client->get(), setup_.partition.topic.c_str(),
+                                                 setup_.partition.number, &first, &end, kAskMillis);
+  const std::string held = first < 0 ? "what the partition holds could not be asked"
+                                     : fmt::format("the partition holds {} to {}", first, end - 1);
+  const bool goes_on = setup_.on_position_lost != OnPositionLost::fail;
+  return Error::fatal(ErrorCode::drift,
+                      fmt::format("kafka: the position {} of {} is not there any more: {} ({}); {}", next_,
+                                  to_string(setup_.partition), held, said,
+                                  goes_on ? "the next run goes on as on_position_lost says"
+                                          : "set on_position_lost to earliest or latest to go on there"));
 }
 
 PollResult KafkaLane::batch() {

@@ -67,14 +67,13 @@ class KafkaLane final : public SourceLane {
   void append_headers(const rd_kafka_message_t& message);
   PollResult batch();
   void pass(std::int64_t next) noexcept;
-  Result<void> go_on_behind_loss(std::string_view said);
+  [[nodiscard]] Error position_lost(std::string_view said) const;
   [[nodiscard]] bool at_end() const noexcept { return setup_.end && next_ >= setup_.end->value(); }
 
   Setup setup_;
   QueueHandle queue_;  // before setup_'s client goes
   Waker waker_;
   std::int64_t next_;
-  std::optional<std::int64_t> lost_from_;  // said when the first record behind it comes
   bool warned_ = false;
 
   std::vector<rd_kafka_message_t*> fetched_;

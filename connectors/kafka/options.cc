@@ -72,6 +72,18 @@ void check(const KafkaSourceOptions& options, const ConfigSection& at, ConfigPro
       found.add("partitions", fmt::format("'{}' is no number of a partition", text));
   }
   check_properties(options.properties, Role::source, at, problems);
+  // Of revoked partitions, what is under way is written and stored within one call of the library's.
+  constexpr std::int64_t kLeastPollMillis = 60'000;
+  if (const auto given = options.properties.find("max.poll.interval.ms"); given != options.properties.end()) {
+    std::int64_t millis = 0;
+    const std::string& text = given->second;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), millis);
+    if (error == std::errc() && end == text.data() + text.size() && millis < kLeastPollMillis) {
+      found.add("properties", fmt::format("max.poll.interval.ms: {} is too short: what is under way when partitions go "
+                                          "needs pipeline.drain_timeout and 10 s; at least {} is taken",
+                                          millis, kLeastPollMillis));
+    }
+  }
 }
 
 Result<void> check(const KafkaSourceOptions& options) {

@@ -55,6 +55,8 @@ class PositionStore {
   [[nodiscard]] Result<void> flush_by(SteadyTime deadline);
 
   /// What is settled, or where the partition began; nothing when it is not owned.
+  /// Why positions cannot be stored for now; nothing when they can.
+  [[nodiscard]] const std::optional<Error>& trouble() const noexcept { return error_; }
   [[nodiscard]] std::optional<Watermark> settled(PartitionId id) const;
   [[nodiscard]] std::optional<Watermark> stored(PartitionId id) const;
 

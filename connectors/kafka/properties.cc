@@ -74,6 +74,8 @@ constexpr std::array kDenied{
     Denied{"opaque", kOfBoth, kCallback},
     Denied{"interceptors", kOfBoth, kCallback},
     Denied{"plugin.library.paths", kOfBoth, "it would load code into this process"},
+    Denied{"ssl.engine.location", kOfBoth, "it would load code into this process"},
+    Denied{"topic.blacklist", kOfBoth, "it would hide topics that are asked for"},
     Denied{"log.queue", kOfBoth, "lines of the library go to the log"},
     Denied{"log.thread.name", kOfBoth, "lines of the library go to the log"},
     Denied{"statistics.interval.ms", kOfBoth, "nobody reads the statistics; see the metrics"},

@@ -32,8 +32,9 @@ auto ask(const Asking& asking, StopFlag& stop, SteadyTime until, Once once) -> d
   for (;;) {
     if (stop.requested()) return fail(stopped());
     auto answer = once();
-    if (answer || !answer.error().is_retryable()) return answer;
+    if (answer || !answer.error().is_retryable() || answer.error().code() == ErrorCode::fenced) return answer;
     if (const auto fatal = asking.client->fatal()) return fail(*fatal);
+    if (const auto refused = asking.client->refused(); refused && until != SteadyTime::max()) return fail(*refused);
     if (asking.clock->now() >= until) return answer;
     if (!std::exchange(told, true))
       asking.log.warn("kafka: a question to the brokers is asked again", {{"error", answer.error().describe()}});
@@ -186,6 +187,18 @@ Result<std::vector<Beginning>> ask_beginnings(const Asking& asking, const std::v
     MILLRACE_TRY(ask(asking, stop, forever, [&] { return store_now(*asking.client, to_store); }));
   }
   return beginnings;
+}
+
+Result<bool> ask_if_stored(const Asking& asking, const std::vector<Partition>& partitions,
+                           const std::map<Partition, Watermark>& ends) {
+  const ListHandle list = to_list(partitions);
+  const auto code = rd_kafka_committed(asking.client->get(), list.get(), kStepMillis);
+  if (code != RD_KAFKA_RESP_ERR_NO_ERROR) return fail(error_of(code, "reading the positions of the group"));
+  return std::ranges::all_of(entries(list), [&](const auto& one) {
+    const auto end = ends.find(Partition{one.topic, one.partition});
+    if (one.err != RD_KAFKA_RESP_ERR_NO_ERROR) return false;
+    return end == ends.end() || one.offset >= end->second.value();
+  });
 }
 
 }  // namespace millrace::kafka

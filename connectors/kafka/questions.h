@@ -50,4 +50,8 @@ struct Beginning {
 [[nodiscard]] Result<std::vector<Beginning>> ask_beginnings(const Asking& asking,
                                                             const std::vector<Partition>& partitions, StopFlag& stop);
 
+/// Whether the group has stored positions at or behind these ends. One question, without retries.
+[[nodiscard]] Result<bool> ask_if_stored(const Asking& asking, const std::vector<Partition>& partitions,
+                                         const std::map<Partition, Watermark>& ends);
+
 }  // namespace millrace::kafka

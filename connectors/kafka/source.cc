@@ -14,6 +14,8 @@ namespace millrace::kafka {
 namespace {
 
 constexpr Duration kPostEvery = std::chrono::seconds(1);
+// Of a bounded source that has read its own partitions and waits for the other members'.
+constexpr Duration kAskRestEvery = std::chrono::milliseconds(500);
 
 }  // namespace
 
@@ -21,6 +23,7 @@ GroupSource::GroupSource(KafkaSourceOptions options, bool per_partition)
     : options_(std::move(options)), numbers_(options_.topics), per_partition_(per_partition) {}
 
 GroupSource::~GroupSource() {
+  asking_rest_.reset();
   asking_beginnings_.reset();
   asking_cluster_.reset();
   if (queue_) Client::wake_on(queue_.get(), nullptr);
@@ -87,8 +90,11 @@ Result<void> GroupSource::serve() {
   if (asking_beginnings_) {
     if (auto answer = asking_beginnings_->take()) {
       asking_beginnings_.reset();
-      if (!*answer) return fail(std::move(*answer).error());
-      found_ = **std::move(answer);
+      if (*answer) {
+        found_ = **std::move(answer);
+      } else {
+        MILLRACE_TRY(begin_again(std::move(*answer).error()));
+      }
     }
   }
   post_positions();
@@ -108,9 +114,8 @@ Result<void> GroupSource::serve_library() {
     context_.log.warn("kafka: trouble with the group", {{"error", error.describe()}});
   }
   if (failed_) return fail(*failed_);
-  // A password that is refused once the run is under way may be a broker that has just begun.
-  const auto fatal = client_->fatal();
-  if (fatal && (!cluster_ || fatal->code() != ErrorCode::credentials)) return fail(*fatal);
+  if (const auto fatal = client_->fatal()) return fail(*fatal);
+  if (const auto refused = client_->refused(); refused && !cluster_) return fail(*refused);
   return {};
 }
 
@@ -126,6 +131,21 @@ Result<void> GroupSource::begin(Cluster cluster) {
     rd_kafka_topic_partition_list_add(topics.get(), topic.c_str(), RD_KAFKA_PARTITION_UA);
   const auto code = rd_kafka_subscribe(client_->get(), topics.get());
   if (code != RD_KAFKA_RESP_ERR_NO_ERROR) return fail(error_of(code, "joining the group"));
+  return {};
+}
+
+/// Where partitions begin could not be told. When the group has gone on without this process, it is joined again.
+Result<void> GroupSource::begin_again(Error error) {
+  if (error.code() != ErrorCode::fenced || error.is_fatal()) return fail(std::move(error));
+  if (!options_.partitions.empty()) {
+    return fail(std::move(error)
+                    .prefixed(fmt::format("the group '{}' has members that are alive, and `partitions` are named here: "
+                                          "stop them, or give this pipeline a group of its own: ",
+                                          options_.group))
+                    .as(ErrorClass::fatal));
+  }
+  context_.log.warn("kafka: the group went on without this process; it joins again", {{"error", error.describe()}});
+  take_nothing_new();
   return {};
 }
 
@@ -163,11 +183,14 @@ void GroupSource::taken_away(const std::vector<Partition>& partitions) {
         lost ? "kafka: partitions are lost: the group went on without this process" : "kafka: partitions go",
         {{"partitions", std::to_string(partitions.size())}});
   }
+  in_force_ = false;
+  // The engine has committed what it wants to be committed; what it withheld stays so.
+  if (closing_) return unassign(partitions);
   const std::vector<LaneId> lanes = live(partitions);
   std::shared_ptr<DrainBarrier> barrier;
   if (!lanes.empty() && context_.begin_revocation) barrier = context_.begin_revocation(lanes);
-  if (barrier && !lost) {
-    store_->settle(barrier->wait());
+  if (!lost) {
+    if (barrier) store_->settle(barrier->wait());
     const auto stored = store_->flush_by(context_.clock->now() + kLastStore);
     if (!stored) {
       context_.log.warn(
@@ -212,6 +235,7 @@ void GroupSource::take_nothing_new() {
   }
   found_.reset();
   new_.reset();
+  in_force_ = true;
 }
 
 std::vector<LaneId> GroupSource::live(const std::vector<Partition>& partitions) const {
@@ -281,7 +305,7 @@ Result<void> GroupSource::read(std::vector<Beginning> beginnings) {
   new_.reset();
   LanesAssigned all;
   for (auto& [partition, held] : held_) all.lanes.push_back(make_lane(partition, held, at[partition]));
-  assigned_once_ = true;
+  assigned_once_ = in_force_ = true;
   events_.emplace_back(std::move(all));
   return {};
 }
@@ -324,16 +348,45 @@ std::unique_ptr<SourceLane> GroupSource::make_lane(const Partition& partition, H
   return std::make_unique<KafkaLane>(std::move(setup));
 }
 
-bool GroupSource::at_end() const {
-  if (!assigned_once_ || new_ || found_) return false;
+/// What is assigned here is read.
+bool GroupSource::own_are_read() const {
+  if (!in_force_ || new_ || found_ || !events_.empty()) return false;
   return std::ranges::all_of(held_, [](const auto& one) {
     return one.second.progress && one.second.progress->exhausted.load(memory_order_acquire);
   });
 }
 
+/// Everything that there was at the start is read: by this process, or by other members, whose positions say so. A
+/// partition may come here as long as they do not.
+bool GroupSource::at_end() {
+  if (!own_are_read()) {
+    asking_rest_.reset();
+    return false;
+  }
+  std::vector<Partition> others;
+  for (const auto& [partition, end] : cluster_->ends) {
+    if (!held_.contains(partition)) others.push_back(partition);
+  }
+  if (others.empty()) return true;
+  if (asking_rest_) {
+    const auto answer = asking_rest_->take();
+    if (!answer) return false;
+    asking_rest_.reset();
+    if (*answer && **answer) return true;
+    ask_rest_at_ = context_.clock->now() + kAskRestEvery;
+    return false;
+  }
+  if (context_.clock->now() < ask_rest_at_) return false;
+  asking_rest_ = std::make_unique<Inquiry<bool>>(
+      [asking = asking(), others, ends = cluster_->ends](StopFlag&) { return ask_if_stored(asking, others, ends); },
+      waker_);
+  return false;
+}
+
 Result<void> GroupSource::commit(std::span<const PartitionWatermark> watermarks) {
   store_->settle(watermarks);
   store_->send();
+  if (const auto trouble = store_->trouble()) return fail(*trouble);
   return {};
 }
 
@@ -351,6 +404,7 @@ void GroupSource::revoked(std::span<const LaneId> lanes) {
 /// Says goodbye to the group, so that others need not wait for the session's end.
 void GroupSource::close_by(SteadyTime deadline) {
   if (!client_ || std::exchange(closing_, true)) return;
+  asking_rest_.reset();
   asking_beginnings_.reset();
   asking_cluster_.reset();
   if (new_) take_nothing_new();

@@ -71,7 +71,9 @@ class GroupSource final : public Source {
   [[nodiscard]] std::vector<LaneId> live(const std::vector<Partition>& partitions) const;
   [[nodiscard]] std::vector<LaneId> live() const;
   [[nodiscard]] bool incremental() const;
-  [[nodiscard]] bool at_end() const;
+  [[nodiscard]] bool own_are_read() const;
+  [[nodiscard]] bool at_end();
+  Result<void> begin_again(Error error);
   [[nodiscard]] Asking asking() const;
   void post_positions();
 
@@ -98,11 +100,14 @@ class GroupSource final : public Source {
   std::optional<std::vector<Beginning>> found_;
   std::uint32_t next_lane_ = 0;
   bool assigned_once_ = false;
+  bool in_force_ = false;  ///< an assignment is: nothing is taken away that was not given again
+  SteadyTime ask_rest_at_{};
   bool finished_ = false;
   bool closing_ = false;
   Atomic<std::int64_t> lag_{0};
 
   std::unique_ptr<Inquiry<Cluster>> asking_cluster_;
+  std::unique_ptr<Inquiry<bool>> asking_rest_;
   std::unique_ptr<Inquiry<std::vector<Beginning>>> asking_beginnings_;  // last: their threads use the client
 };
 

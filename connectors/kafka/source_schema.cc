@@ -54,7 +54,8 @@ const Schema<KafkaSourceOptions>& KafkaSource::schema() {
         {.example = "{timestamp: 2026-07-01T00:00:00Z}"});
     s.optional("on_position_lost", &Options::on_position_lost,
                "What to do where the position is stored but its records are gone, as retention was faster, or lies "
-               "behind the end, as the topic is another one: `fail` says both numbers, the others go on there.");
+               "behind the end, as the topic is another one: `fail` says both numbers, the others go on there. While a "
+               "run reads, such a loss ends it, and the next run goes on so.");
     s.optional("bounded", &Options::bounded,
                "Read up to the ends that partitions have at the start, then end `Completed`.");
     s.optional(
