@@ -3,6 +3,7 @@
 #include "cli/commands.h"
 #include "cli/left_out.h"
 #include "millrace/connectors/console.h"
+#include "millrace/connectors/iggy.h"
 #ifdef MILLRACE_HAS_KAFKA
 #include "millrace/connectors/kafka.h"
 #endif
@@ -13,6 +14,7 @@
 int main(int count, char** arguments) {
   millrace::Registry registry;
   registry.add(millrace::S3Source::kind());
+  registry.add(millrace::IggySource::kind());
 #ifdef MILLRACE_PARQUET  // Apache Arrow was found
   registry.add(millrace::S3Sink::kind(millrace::parquet_format()));
 #else

@@ -11,6 +11,7 @@
 #include <sstream>
 #include <string>
 
+#include "connectors/iggy/metrics.h"
 #ifdef MILLRACE_HAS_KAFKA
 #include "connectors/kafka/metrics.h"
 #endif
@@ -89,9 +90,12 @@ std::string exported() {
 #ifdef MILLRACE_HAS_KAFKA
   EXPECT_TRUE(kafka::Metrics::make(meter));
 #endif
-  auto gauges = StreamGauges::make(meter, "kafka", true);
-  EXPECT_TRUE(gauges);
-  gauges->set("topic", 0, {});
+  EXPECT_TRUE(iggy_source::Metrics::make(meter));
+  for (const char* connector : {"kafka", "iggy"}) {
+    auto gauges = StreamGauges::make(meter, connector, true);
+    EXPECT_TRUE(gauges);
+    gauges->set("topic", 0, {});
+  }
   s3_sink::Upload upload;
   EXPECT_TRUE(s3_sink::claim_metrics(meter, upload));
   return table_of(families_in(registry->to_prometheus_text()));

@@ -8,7 +8,7 @@
 
 # Folders whose tests run here; what lies between them (codecs, framers, decoders) has no threads.
 tsan_folders=(src/base src/ack src/metrics src/store src/sink src/checkpoint src/pipeline src/admin connectors
-  tests/journey tests/engine tests/sinks tests/s3_store)
+  tests/journey tests/engine tests/sinks tests/s3_store tests/iggy_source)
 
 dev_tsan() {
   local targets programs

@@ -45,6 +45,9 @@ class PolledMessages {
   [[nodiscard]] std::optional<std::uint64_t> last_offset() const noexcept {
     return messages_.empty() ? std::nullopt : std::optional(last_offset_);
   }
+  /// What stands in the reply in its place, messages or not: with partition(), how a server of the classic framing
+  /// tells a partition that is ours and empty from one that is not.
+  [[nodiscard]] std::uint64_t said_offset() const noexcept { return last_offset_; }
   [[nodiscard]] std::span<const Message> messages() const noexcept { return messages_; }
   /// Memory that is held, in bytes.
   [[nodiscard]] std::size_t memory() const noexcept {
