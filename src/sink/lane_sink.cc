@@ -108,7 +108,7 @@ bool LaneSink::is_durable(const RecordMeta& meta, std::int64_t bucket, std::stri
   if (!recall_) return false;
   if (meta.offset <= recall_reaches_) return recall_->has(bucket, route, meta.offset);
   // Their last records came no more: a chain of now leaves them out.
-  for (const auto& file : files_.all()) {
+  for (OpenFile* file : files_.all()) {
     if (!file->cut || *file->cut <= file->chunk.last_offset) continue;
     file->cut = file->chunk.last_offset;
     due(*file);
@@ -321,7 +321,7 @@ bool LaneSink::offer() {
 
 std::uint64_t LaneSink::open_bytes() const noexcept {
   std::uint64_t bytes = 0;
-  for (const auto& file : files_.all()) bytes += file->size();
+  for (OpenFile* file : files_.all()) bytes += file->size();
   return bytes;
 }
 
@@ -332,7 +332,7 @@ const AckRef* LaneSink::oldest_open() const noexcept {
 
 std::uint64_t LaneSink::abandon() {
   std::uint64_t records = 0;
-  for (const auto& file : files_.all()) records += file->chunk.records;
+  for (OpenFile* file : files_.all()) records += file->chunk.records;
   due_files_.clear();
   files_.clear();
   fresh_.reset();

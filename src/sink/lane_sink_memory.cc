@@ -15,8 +15,8 @@ class FilesByGain {
  public:
   template <class Gain>
   FilesByGain(const OpenFileSet& files, Gain gain) {
-    for (const auto& file : files.all()) {
-      if (const std::size_t bytes = gain(*file); bytes > 0) heap_.emplace_back(bytes, file.get());
+    for (OpenFile* file : files.all()) {
+      if (const std::size_t bytes = gain(*file); bytes > 0) heap_.emplace_back(bytes, file);
     }
     std::ranges::make_heap(heap_);
   }

@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <list>
 #include <memory>
 #include <optional>
 
@@ -31,10 +30,15 @@ struct OpenFile {
   std::optional<Offset> cut;  ///< it ends with this record, neither before nor behind: an earlier run began to write it
 
   // The books of an OpenFileSet.
-  std::list<std::unique_ptr<OpenFile>>::iterator place{};
-  std::list<OpenFile*>::iterator use{};
-  std::size_t hash = 0;     ///< of the series
-  std::size_t counted = 0;  ///< of memory(), in the set's sum
+  struct Links {
+    OpenFile* before = nullptr;
+    OpenFile* behind = nullptr;
+  };
+  Links opened{};                    ///< by when it was opened
+  Links used{};                      ///< by when it was used last
+  OpenFile* next_in_slot = nullptr;  ///< of the table by series
+  std::size_t hash = 0;              ///< of the series
+  std::size_t counted = 0;           ///< of memory(), in the set's sum
   static constexpr std::size_t kUntouched = std::numeric_limits<std::size_t>::max();
   std::size_t touched = kUntouched;  ///< its place among those whose memory may have changed
 

@@ -5,10 +5,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <list>
 #include <memory>
 #include <string_view>
-#include <unordered_set>
 #include <vector>
 
 #include "millrace/sink/open_file.h"
@@ -16,14 +14,55 @@
 namespace millrace {
 
 class OpenFileSet {
- public:
-  using List = std::list<std::unique_ptr<OpenFile>>;
+  /// Linked through the files themselves, so that opening and ending one allocates nothing.
+  template <OpenFile::Links OpenFile::* kLinks>
+  class Chain {
+   public:
+    class Iterator {
+     public:
+      explicit Iterator(OpenFile* at) noexcept : at_(at) {}
+      OpenFile* operator*() const noexcept { return at_; }
+      Iterator& operator++() noexcept {
+        at_ = (at_->*kLinks).behind;
+        return *this;
+      }
+      friend bool operator==(const Iterator&, const Iterator&) noexcept = default;
 
-  [[nodiscard]] bool empty() const noexcept { return files_.empty(); }
-  [[nodiscard]] std::size_t size() const noexcept { return files_.size(); }
-  /// In the order in which they were opened.
-  [[nodiscard]] const List& all() const noexcept { return files_; }
-  [[nodiscard]] OpenFile& front() const noexcept { return *files_.front(); }
+     private:
+      OpenFile* at_;
+    };
+    [[nodiscard]] Iterator begin() const noexcept { return Iterator(first_); }
+    [[nodiscard]] static Iterator end() noexcept { return Iterator(nullptr); }
+    [[nodiscard]] OpenFile* first() const noexcept { return first_; }
+    [[nodiscard]] OpenFile* last() const noexcept { return last_; }
+    void append(OpenFile& file) noexcept {
+      file.*kLinks = {last_, nullptr};
+      (last_ == nullptr ? first_ : (last_->*kLinks).behind) = &file;
+      last_ = &file;
+    }
+    void remove(OpenFile& file) noexcept {
+      const OpenFile::Links links = file.*kLinks;
+      (links.before == nullptr ? first_ : (links.before->*kLinks).behind) = links.behind;
+      (links.behind == nullptr ? last_ : (links.behind->*kLinks).before) = links.before;
+    }
+
+   private:
+    OpenFile* first_ = nullptr;
+    OpenFile* last_ = nullptr;
+  };
+
+ public:
+  OpenFileSet() = default;
+  ~OpenFileSet() { clear(); }
+  OpenFileSet(const OpenFileSet&) = delete;
+  OpenFileSet& operator=(const OpenFileSet&) = delete;
+
+  [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  /// In the order in which they were opened: pointers, none of them null.
+  [[nodiscard]] const auto& all() const noexcept { return opened_; }
+  /// Requires !empty().
+  [[nodiscard]] OpenFile& front() const noexcept { return *opened_.first(); }
   /// The file of these records; null when there is none.
   [[nodiscard]] OpenFile* find(std::int64_t bucket, std::string_view route) const noexcept;
   /// Its series is set and is that of no other.
@@ -41,29 +80,15 @@ class OpenFileSet {
   void clear() noexcept;
 
  private:
-  struct Key {
-    std::int64_t bucket;
-    std::string_view route;
-  };
-  struct Hash {
-    using is_transparent = void;
-    std::size_t operator()(const Key& key) const noexcept;
-    std::size_t operator()(const OpenFile* file) const noexcept;
-  };
-  struct Equal {
-    using is_transparent = void;
-    bool operator()(const OpenFile* one, const OpenFile* other) const noexcept { return one == other; }
-    bool operator()(const Key& key, const OpenFile* file) const noexcept {
-      return file->chunk.series.is(key.bucket, key.route);
-    }
-  };
-
+  [[nodiscard]] OpenFile*& slot_of(std::size_t hash) noexcept { return slots_[hash & (slots_.size() - 1)]; }
+  void grow();
   void touch(OpenFile& file);
 
-  List files_;
-  std::unordered_set<OpenFile*, Hash, Equal> by_series_;
-  std::list<OpenFile*> by_use_;     ///< the one used last at the back
-  std::vector<OpenFile*> touched_;  ///< used since memory() was asked
+  std::size_t size_ = 0;
+  Chain<&OpenFile::opened> opened_;  // owns them
+  Chain<&OpenFile::used> used_;      ///< the one used last at its end
+  std::vector<OpenFile*> slots_;     ///< by series; a power of two of them, or none
+  std::vector<OpenFile*> touched_;   ///< used since memory() was asked
   std::size_t memory_ = 0;
 };
 
