@@ -222,8 +222,9 @@ void LaneSink::for_each_file(What what) {
 }
 
 void LaneSink::seal_due_files() {
-  for (OpenFile* file : std::exchange(due_files_, {})) {
-    seal_file(*file, counted(*file) >= max_bytes_ ? SealReason::size : SealReason::records);
+  while (!due_files_.empty()) {
+    OpenFile& file = *due_files_.front();
+    seal_file(file, counted(file) >= max_bytes_ ? SealReason::size : SealReason::records);
   }
   for (std::size_t before = 0; files_.size() > max_open_ && files_.size() != before;) {
     before = files_.size();
