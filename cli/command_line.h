@@ -64,6 +64,14 @@ struct VerifyArguments {
   bool json = false;
 };
 
+struct ImportArguments {
+  std::string from;  ///< whose file it is: "iggy"
+  std::string file;
+  std::string runtime;  ///< file of the runtime's configuration; empty: not given
+  std::string stream;   ///< which of several; empty: the only one
+  bool compat = false;
+};
+
 enum class DescribeFormat { text, markdown, json_schema };
 struct DescribeArguments {
   std::string component;  ///< empty: what there is
@@ -80,7 +88,7 @@ struct UsageError {
 };
 
 using CommandLine = std::variant<RunArguments, ValidateArguments, PlanArguments, ExplainArguments, StatusArguments,
-                                 VerifyArguments, DescribeArguments, ShowText, UsageError>;
+                                 VerifyArguments, DescribeArguments, ImportArguments, ShowText, UsageError>;
 
 /// `arguments` without the program's name.
 [[nodiscard]] CommandLine parse_command_line(const std::vector<std::string>& arguments);

@@ -184,6 +184,7 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments) {
   StatusArguments status;
   VerifyArguments verify;
   DescribeArguments describe;
+  ImportArguments import;
   Words words;
   const auto add_command = [&](const char* name) {
     CLI::App* command = app.add_subcommand(name, std::string(help_of(name).purpose));
@@ -222,6 +223,17 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments) {
       ->group("Component");
   choice(*describe_app, "--format", words.describe_format, {"text", "markdown", "json-schema"}, "How it is printed")
       ->group("Output");
+
+  CLI::App* import_app = add_command("import");
+  choice(*import_app, "FROM", import.from, {"iggy"}, "Whose file it is")->required()->group("Input");
+  import_app->add_option("FILE", import.file, "The connector's TOML file")->type_name("")->required()->group("Input");
+  import_app->add_option("--runtime", import.runtime, "The runtime's own TOML file, which says where the server is")
+      ->type_name("FILE")
+      ->group("Input");
+  import_app->add_option("--stream", import.stream, "Which of several streams to read")
+      ->type_name("NAME")
+      ->group("Input");
+  import_app->add_flag("--compat", import.compat, "End, name and overwrite files as Iggy's sink does")->group("Output");
 
   // Last, so that it stands last in the help.
   app.set_help_flag("-h,--help", "Print this help")->group("Other");
@@ -291,6 +303,7 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments) {
                                                                : DescribeFormat::text;
     return describe;
   }
+  if (command == "import") return import;
   return UsageError{help_text(app)};
 }
 

@@ -108,6 +108,7 @@ int run_program(int count, const char* const* arguments, const Registry& registr
   if (const auto* command = std::get_if<VerifyArguments>(&line)) return verify(*command, registry);
   if (const auto* command = std::get_if<PlanArguments>(&line)) return plan(*command, registry);
   if (const auto* command = std::get_if<ExplainArguments>(&line)) return explain(*command, registry);
+  if (const auto* command = std::get_if<ImportArguments>(&line)) return import_file(*command);
   return describe(std::get<DescribeArguments>(line), registry);
 }
 

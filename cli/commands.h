@@ -22,6 +22,8 @@ inline constexpr int kExitWithErrors = 4;
 [[nodiscard]] int status(const StatusArguments& arguments, const Registry& registry);
 [[nodiscard]] int describe(const DescribeArguments& arguments, const Registry& registry);
 
+[[nodiscard]] int import_file(const ImportArguments& arguments);
+
 /// What `main` does, with the program's arguments.
 [[nodiscard]] int run_program(int count, const char* const* arguments, const Registry& registry);
 

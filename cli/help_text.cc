@@ -59,6 +59,13 @@ const HelpText& help_of(std::string_view command) {
         {"millrace describe [COMPONENT] [--format text|markdown|json-schema]"},
         {"millrace describe s3-source", "millrace describe --format json-schema"},
         "\nWithout a component: the list of them, or with --format the whole pipeline file.\n"}},
+      {"import",
+       {"Prints the pipeline file that does what a connector file of another program does.",
+        {"millrace import iggy FILE.toml [OPTIONS]"},
+        {"millrace import iggy s3.toml > s3.yaml",
+         "millrace import iggy s3.toml --runtime config.toml --stream application_logs --compat"},
+        "\nFrom iggy: an S3 sink of Apache Iggy's connectors runtime. What has no counterpart is named in the file and on\n"
+        "stderr. Passwords and keys are not copied; the file names the variables that they are taken from.\n"}},
   };
   const auto found = texts.find(command);
   MILLRACE_CHECK(found != texts.end(), "every command has its help text");

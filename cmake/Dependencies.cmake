@@ -9,6 +9,9 @@ find_package(yaml-cpp REQUIRED)             # YAML with line and column marks
 find_package(nlohmann_json REQUIRED)        # JSON we write and read ourselves: manifest, /status, config schema
 find_package(simdjson REQUIRED)             # JSON records on the hot path
 find_package(CLI11 REQUIRED)                # command line
+if(MILLRACE_BUILD_CLI)
+  find_package(tomlplusplus REQUIRED)       # connector files that `millrace import` reads
+endif()
 find_package(pugixml REQUIRED)              # XML of S3 listings and errors
 find_package(prometheus-cpp REQUIRED COMPONENTS core)  # Prometheus text exposition
 find_package(zstd REQUIRED)                 # zstd streams
