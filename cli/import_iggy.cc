@@ -66,6 +66,23 @@ std::string without_spaces(std::string text) {
   return text;
 }
 
+/// Names of fields: there a dot is one, here it leads into an object.
+void escape_dots(TomlValue& value, bool is_name = false) {
+  if (value.kind == Kind::string && is_name) {
+    std::string escaped;
+    for (const char c : value.text) {
+      if (c == '.' || c == '\\') escaped += '\\';
+      escaped += c;
+    }
+    value.text = std::move(escaped);
+  }
+  for (TomlValue& item : value.items) escape_dots(item, is_name);
+  for (auto& [name, member] : value.members) {
+    if (name == "value") continue;  // data, whatever its members are called
+    escape_dots(member, name == "key" || name == "field" || name == "fields" || name == "keep_fields");
+  }
+}
+
 bool says_yes(const TomlValue* value) { return value != nullptr && value->text == "true"; }
 
 class Import {
@@ -174,9 +191,9 @@ class Import {
     const TomlValue* tls = given("tls");
     if (tls == nullptr || !says_yes(tls->find("enabled"))) return;
     std::string parts = "enabled: true";
-    for (const char* name : {"ca_file", "domain"}) {
+    for (const auto& [name, here] : {std::pair{"ca_file", "ca_file"}, {"domain", "server_name"}}) {
       if (const TomlValue* part = tls->find(name); part != nullptr && !part->text.empty()) {
-        parts += fmt::format(", {}: {}", name, yaml_text(part->text));
+        parts += fmt::format(", {}: {}", here, yaml_text(part->text));
       }
     }
     line("tls", "{" + parts + "}");
@@ -205,7 +222,9 @@ class Import {
       } else if (std::ranges::find(kKnown, name) == kKnown.end()) {
         no_counterpart("transforms." + name);
       } else {
-        items += fmt::format("  - {}: {}\n", name, flow(options, "enabled"));
+        TomlValue escaped = options;
+        escape_dots(escaped);
+        items += fmt::format("  - {}: {}\n", name, flow(escaped, "enabled"));
         ++count;
       }
     }

@@ -169,6 +169,13 @@ TEST(ImportIggy, TransformsKeepTheOrderOfTheFile) {
   EXPECT_EQ(config->section("transforms").items()[0].section("unwrap_envelope.field").text(), "after $x");
 }
 
+// There a dot is part of a name; here it would lead into an object.
+TEST(ImportIggy, DotsInNamesStayDots) {
+  const auto result = imported(with("", "[transforms.delete_fields]\nenabled = true\nfields = [\"a.b\"]\n"));
+  ASSERT_TRUE(result);
+  EXPECT_THAT(result->yaml, HasSubstr("delete_fields: {\"fields\": [\"a\\\\.b\"]}"));
+}
+
 TEST(ImportIggy, WhatCannotBeOnePipelineIsRefused) {
   EXPECT_THAT(refused("type = \"source\"\n"), HasSubstr("type is 'source'"));
   EXPECT_THAT(refused("type = \"sink\"\npath = \"libpostgres\"\n"),
