@@ -20,4 +20,7 @@ struct Address {
   friend bool operator==(const Address&, const Address&) = default;
 };
 
+/// An address, not a name.
+[[nodiscard]] bool is_numeric(const std::string& host) noexcept;
+
 }  // namespace millrace::iggy

@@ -8,6 +8,7 @@
 
 #include "connectors/iggy_client/client_state.h"
 #include "connectors/iggy_client/login_secret.h"
+#include "connectors/iggy_client/message_batch.h"
 
 namespace millrace::iggy {
 namespace {
@@ -27,16 +28,25 @@ bool is_not_ours(std::uint32_t code) {
   constexpr std::array kCodes{kNotFound, kConsumerNotResolved, kNoGroupById, kNoGroupByName, kNotAMember, kNotOwned};
   return std::ranges::find(kCodes, code) != kCodes.end();
 }
+Result<void> check_key(const Partitioning& partitioning, std::size_t messages) {
+  const std::size_t size = partitioning.key.size();
+  if (partitioning.kind != Partitioning::Kind::key || (size >= 1 && size <= 255)) return {};
+  const Error bad = Error::record(ErrorCode::invalid_request,
+                                  fmt::format("the partition key has {} bytes, and Iggy takes 1 to 255", size));
+  return fail(messages == 1 ? bad : Error(bad).as(ErrorClass::fatal));
+}
 bool is_no_group(std::uint32_t code) { return code == kNotFound || code == kNoGroupById || code == kNoGroupByName; }
-
-// How much fewer messages are asked for after a reply that was too large.
-constexpr std::uint32_t kFewer = 4;
 
 }  // namespace
 
 Result<std::unique_ptr<Client>> Client::make(ClientOptions options) {
   MILLRACE_ASSIGN(Address address, Address::parse(options.address));
   MILLRACE_TRY(check_credentials(options.credentials));
+  if (options.client_id == ClientId{}) return fail(Error::config("the id of an Iggy client is not all zeros"));
+  if (options.max_reply_bytes < kSmallestLimit) {
+    return fail(Error::config(fmt::format("max_reply_bytes of an Iggy client is at least {}, not {}", kSmallestLimit,
+                                          options.max_reply_bytes)));
+  }
   if (options.protocol != ProtocolChoice::classic) MILLRACE_TRY(vsr_layout(options.version));
   MILLRACE_ASSIGN(std::unique_ptr<Cancellation> cancellation, Cancellation::make());
   return std::unique_ptr<Client>(
@@ -57,13 +67,17 @@ void Client::disconnect() noexcept { state_->drop(); }
 void Client::cancel() noexcept { state_->cancellation->cancel(); }
 
 void Client::log_out(SteadyTime deadline) noexcept {
-  if (!state_->session) return;
+  if (!state_->session) {
+    state_->memberships.clear();
+    return;
+  }
   Request request = bare_request(Command::logout);
   const auto answer =
       state_->session->ask(request, std::min(deadline, state_->now() + state_->options.request_timeout));
   // Whatever it answers: the connection is closed, which says the same.
   if (!answer) state_->options.log.debug("the Iggy server did not say goodbye", {{"why", answer.error().message()}});
   state_->drop();
+  state_->memberships.clear();
 }
 
 Result<void> Client::ping() {
@@ -166,8 +180,11 @@ Result<void> Client::leave(const TopicName& topic, const Identifier& group) {
   const auto doing = [&] { return fmt::format("leaving {} at {}", named(topic, group), address()); };
   Request request = group_request(Command::leave_group, topic, group);
   MILLRACE_ASSIGN(const Answer answer, state_->ask(request, doing));
-  if (answer.status != 0 && !is_not_ours(answer.status)) return fail(refused(answer.status, doing()));
-  return {};
+  if (answer.status == 0 || is_not_ours(answer.status)) return {};
+  Error error = refused(answer.status, doing());
+  // Its stream or topic is gone, and the group with it.
+  if (error.code() == ErrorCode::not_found) return {};
+  return fail(std::move(error));
 }
 
 Result<std::optional<GroupAssignment>> Client::sync(const TopicName& topic, const Identifier& group) {
@@ -188,7 +205,7 @@ Result<std::optional<GroupAssignment>> Client::sync(const TopicName& topic, cons
 Result<void> Client::poll(const PollRequest& request, PolledMessages& out) {
   for (;;) {
     MILLRACE_TRY(state_->ensure());
-    const std::uint32_t count = std::max(1U, std::min(request.count, state_->poll_limit));
+    const std::uint32_t count = state_->poll_limits.count(request.topic, request.partition, request.count);
     const auto doing = [&] {
       return fmt::format("polling {} partition {} at {} {} from {}", named(request.topic), request.partition,
                          request.from.kind == PollFrom::Kind::timestamp ? "time" : "offset", request.from.value,
@@ -203,13 +220,10 @@ Result<void> Client::poll(const PollRequest& request, PolledMessages& out) {
                         .as(ErrorClass::fatal)
                         .prefixed("one message alone is too large; raise max_reply_bytes: "));
       }
-      state_->poll_limit = std::max(1U, count / kFewer);
+      state_->poll_limits.failed(request.topic, request.partition, count);
       continue;
     }
     if (!answer) return fail(std::move(answer).error());
-    if (state_->poll_limit != UINT32_MAX) {
-      state_->poll_limit = state_->poll_limit >= request.count ? UINT32_MAX : state_->poll_limit * 2;
-    }
     out.messages_.clear();
     out.partition_ = request.partition;
     // The classic framing has a status for it; the other answers with a partition that there is not.
@@ -220,6 +234,18 @@ Result<void> Client::poll(const PollRequest& request, PolledMessages& out) {
       out.messages_.clear();
       return fail(std::move(done).error().prefixed(doing() + ": "));
     }
+    if (!out.not_ours_ && out.partition_ != request.partition) {
+      if (!out.messages_.empty()) {
+        out.messages_.clear();
+        return fail(
+            Error::fatal(ErrorCode::bad_response,
+                         fmt::format("{}: the server answers with messages of partition {}", doing(), out.partition_)));
+      }
+      // The classic framing tells a member so that a partition is another's. The other hides failures behind such an
+      // answer, which is empty then.
+      out.not_ours_ = state_->layout->single_messages && request.consumer.kind == Consumer::Kind::group;
+    }
+    state_->poll_limits.fitted(request.topic, request.partition, out.messages_.size(), answer->payload.size());
     state_->session->swap_body(out.body_);
     return {};
   }
@@ -227,15 +253,32 @@ Result<void> Client::poll(const PollRequest& request, PolledMessages& out) {
 
 Result<std::vector<SendConfirmation>> Client::send(const TopicName& topic, const Partitioning& partitioning,
                                                    std::span<const OutgoingMessage> messages) {
-  if (messages.empty()) return std::vector<SendConfirmation>();
-  MILLRACE_TRY(state_->ensure());
+  std::vector<SendConfirmation> all;
+  if (messages.empty()) return all;
   const auto doing = [&] {
     return fmt::format("sending {} messages to {} at {}", messages.size(), named(topic), address());
   };
-  Request request = send_request(*state_->layout, topic, partitioning, messages, *state_->options.random);
-  MILLRACE_ASSIGN(const std::string_view body, state_->demand(std::move(request), doing));
-  if (state_->layout->single_messages) return std::vector<SendConfirmation>();
-  return read_confirmations(body);
+  if (auto done = check_messages(messages); !done) return fail(std::move(done).error().prefixed(doing() + ": "));
+  if (auto done = check_key(partitioning, messages.size()); !done) {
+    return fail(std::move(done).error().prefixed(doing() + ": "));
+  }
+  MILLRACE_TRY(state_->ensure());
+  for (std::span<const OutgoingMessage> rest = messages; !rest.empty();) {
+    const std::size_t count = state_->layout->single_messages ? rest.size() : batch_length(rest);
+    Request request = send_request(*state_->layout, topic, partitioning, rest.first(count), *state_->options.random);
+    auto body = state_->demand(std::move(request), doing);
+    if (!body && body.error().is_record() && messages.size() > 1) {
+      return fail(
+          std::move(body).error().as(ErrorClass::fatal).prefixed("of one of them, and it does not say which: "));
+    }
+    if (!body) return fail(std::move(body).error());
+    if (!state_->layout->single_messages) {
+      MILLRACE_ASSIGN(const std::vector<SendConfirmation> some, read_confirmations(*body));
+      all.insert(all.end(), some.begin(), some.end());
+    }
+    rest = rest.subspan(count);
+  }
+  return all;
 }
 
 Result<std::optional<StoredOffset>> Client::get_offset(const Consumer& consumer, const TopicName& topic,
@@ -247,7 +290,12 @@ Result<std::optional<StoredOffset>> Client::get_offset(const Consumer& consumer,
   };
   MILLRACE_ASSIGN(const std::string_view body,
                   state_->demand(get_offset_request(consumer, topic, partition), doing, kNoStoredOffset));
-  return read_offset(body);
+  MILLRACE_ASSIGN(std::optional<StoredOffset> stored, read_offset(body));
+  if (stored && stored->partition != partition) {
+    return fail(Error::fatal(ErrorCode::bad_response, fmt::format("{}: the server answers with that of partition {}",
+                                                                  doing(), stored->partition)));
+  }
+  return stored;
 }
 
 Result<StoreOutcome> Client::store_offset(const Consumer& consumer, const TopicName& topic, std::uint32_t partition,

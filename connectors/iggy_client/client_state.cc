@@ -17,6 +17,8 @@ constexpr int kMostHops = 3;
 // A cluster that has no leader is asked again, for a while.
 constexpr Duration kLeaderPause = std::chrono::milliseconds(250);
 constexpr Duration kLeaderWait = std::chrono::seconds(5);
+// A session that lived for so many of the longest pauses was sound.
+constexpr int kSoundSessions = 3;
 
 ClientId random_id(Random& random) {
   ClientId id;
@@ -33,43 +35,64 @@ Client::State::State(ClientOptions given, Address at, std::unique_ptr<Cancellati
       cancellation(std::move(ends)),
       client(options.client_id ? *options.client_id : random_id(*options.random)),
       address(configured.to_string()),
-      backoff(options.reconnect, *options.random) {}
+      backoff(options.reconnect, *options.random),
+      poll_limits(options.max_reply_bytes) {}
 
 void Client::State::drop() noexcept {
-  if (session) last_request = std::max(last_request, session->last_request());
+  if (!session) return;
+  last_request = std::max(last_request, session->last_request());
   session.reset();
+  // A login proves little; a session that ends at once, again and again, is made anew with growing pauses.
+  if (now() - began >= kSoundSessions * options.reconnect.cap) backoff.reset();
 }
 
-Result<void> Client::State::ensure() { return session ? Result<void>() : connect(now() + options.connect_timeout); }
+Result<void> Client::State::ensure() {
+  if (session) return {};
+  MILLRACE_TRY(cancellation->wait_until(*options.clock, next_try));
+  return try_to_connect(now() + options.connect_timeout);
+}
 
 Result<void> Client::State::connect(SteadyTime deadline) {
   while (!session) {
-    if (next_try > now()) {
-      if (next_try >= deadline && last_failure) return fail(*last_failure);
-      MILLRACE_TRY(cancellation->wait_until(*options.clock, std::min(next_try, deadline)));
-    }
-    if (cancellation->cancelled()) return fail(Cancellation::error());
-    const SteadyTime try_until = std::min(deadline, now() + options.connect_timeout);
-    Result<void> done = connect_once(try_until);
-    if (done) {
-      backoff.reset();
-      last_failure.reset();
-      next_try = SteadyTime::min();
-      return {};
-    }
-    drop();
-    Error error = std::move(done).error().prefixed(fmt::format("connecting to Iggy at {}: ", address));
-    if (!error.is_retryable() || error.code() == ErrorCode::cancelled) return fail(std::move(error));
-    next_try = now() + backoff.next();
-    last_failure = error;
-    if (next_try >= deadline) return fail(std::move(error));
+    // A caller that comes again and again waits here, not somewhere of its own.
+    if (next_try > now()) MILLRACE_TRY(cancellation->wait_until(*options.clock, std::min(next_try, deadline)));
+    if (next_try >= deadline && last_failure) return fail(*last_failure);
+    Result<void> done = try_to_connect(std::min(deadline, now() + options.connect_timeout));
+    if (done) return done;
+    const bool again = done.error().is_retryable() && done.error().code() != ErrorCode::cancelled;
+    if (!again || next_try >= deadline) return done;
   }
   return {};
 }
 
+Result<void> Client::State::try_to_connect(SteadyTime deadline) {
+  if (cancellation->cancelled()) return fail(Cancellation::error());
+  Result<void> done = connect_once(deadline);
+  if (done) {
+    last_failure.reset();
+    next_try = SteadyTime::min();
+    return {};
+  }
+  drop();
+  Error error = std::move(done).error().prefixed(fmt::format("connecting to Iggy at {}: ", address));
+  if (error.is_retryable() && error.code() != ErrorCode::cancelled) {
+    next_try = now() + backoff.next();
+    last_failure = error;
+  }
+  return fail(std::move(error));
+}
+
+void Client::State::broke() noexcept {
+  drop();
+  next_try = now() + backoff.next();
+}
+
 Result<std::unique_ptr<Transport>> Client::State::open(const Address& to, SteadyTime deadline) {
   address = to.to_string();
-  return connect_to(to, options.tls, *options.clock, deadline, *cancellation);
+  TlsOptions tls = options.tls;
+  // A cluster names its nodes by numbers, which a certificate rarely holds.
+  if (tls.server_name.empty() && is_numeric(to.host) && !is_numeric(configured.host)) tls.server_name = configured.host;
+  return connect_to(to, tls, *options.clock, deadline, *cancellation, resolver);
 }
 
 Result<void> Client::State::find_framing(const Address& to, SteadyTime deadline) {
@@ -113,15 +136,19 @@ Result<void> Client::State::connect_once(SteadyTime deadline) {
 }
 
 Result<void> Client::State::log_in(const Address& at, SteadyTime deadline) {
-  MILLRACE_ASSIGN(const std::string token, read_token(options.credentials));
+  Result<std::string> token = read_token(options.credentials);
+  // A file that was good before is being written anew, perhaps.
+  if (!token && sessions > 0) return fail(std::move(token).error().as(ErrorClass::retryable));
+  if (!token) return fail(std::move(token).error());
   MILLRACE_ASSIGN(std::unique_ptr<Transport> transport, open(at, deadline));
   // Numbers rise over sessions and over processes, for as long as the wall clock does.
   last_request =
       std::max(last_request, static_cast<std::uint64_t>(std::max<UnixMicros>(options.clock->unix_micros(), 0)));
+  began = now();
   session = std::make_unique<Session>(
       Session::Options{layout, options.max_reply_bytes, options.clock, cancellation.get(), client, last_request},
       std::move(transport));
-  Login login{options.credentials.username, options.credentials.password, token, kName, MILLRACE_VERSION, {}};
+  Login login{options.credentials.username, options.credentials.password, *token, kName, MILLRACE_VERSION, {}};
   Result<Answer> answer = session->log_in(login_request(*layout, options.version, login), deadline);
   if (!answer) {
     // A server of the other framing may say nothing, or something else: it is asked again which it speaks.
@@ -141,14 +168,25 @@ Result<void> Client::State::log_in(const Address& at, SteadyTime deadline) {
 
 // Nothing: stay here.
 Result<std::optional<Address>> Client::State::find_leader(const Address& here, SteadyTime deadline) {
-  const SteadyTime until = std::min(deadline, now() + kLeaderWait);
+  // Half of what is left, so that memberships can be taken up again.
+  const SteadyTime until = now() + std::min<Duration>(kLeaderWait, (deadline - now()) / 2);
   for (;;) {
-    const auto doing = [] { return std::string("asking which node leads the cluster"); };
-    MILLRACE_ASSIGN(const std::string_view body, demand(bare_request(Command::cluster), doing));
-    MILLRACE_ASSIGN(const std::vector<ClusterNode> nodes, read_cluster(body));
+    constexpr std::string_view kDoing = "asking which node leads the cluster";
+    Request request = bare_request(Command::cluster);
+    Result<Answer> answer = session->ask(request, deadline);
+    if (!answer) return fail(std::move(answer).error().prefixed(fmt::format("{}: ", kDoing)));
+    if (answer->eviction) return fail(evicted(*answer->eviction, options.version, kDoing));
+    if (answer->status != 0) {
+      Error error = refused(answer->status, kDoing);
+      if (ends_session(answer->status)) return fail(std::move(error));
+      options.log.warn("staying at this node of Iggy, as it does not say which one leads", {{"why", error.message()}});
+      return std::nullopt;
+    }
+    MILLRACE_ASSIGN(const std::vector<ClusterNode> nodes, read_cluster(answer->payload));
     if (nodes.size() <= 1) return std::nullopt;
-    const auto leader =
-        std::ranges::find_if(nodes, [](const ClusterNode& node) { return node.leader && node.healthy; });
+    const auto leader = std::ranges::find_if(nodes, [](const ClusterNode& node) {
+      return node.leader && node.healthy && node.tcp_port != 0 && !node.ip.empty();
+    });
     if (leader != nodes.end()) {
       Address there{leader->ip, leader->tcp_port};
       if (there == session->peer() || there == here) return std::nullopt;
@@ -175,26 +213,29 @@ Result<void> Client::State::rejoin(SteadyTime deadline) {
 }
 
 Result<Answer> Client::State::ask_once(Request& request) {
+  // Nothing is asked that nobody waits for: a send would be made, and reported as not made.
+  if (cancellation->cancelled()) return fail(Cancellation::error());
   asked = now();
   Result<Answer> answer = session->ask(request, asked + options.request_timeout);
   if (!answer) {
-    drop();
+    // The next try asks for less.
+    if (answer.error().code() == ErrorCode::too_large) {
+      drop();
+    } else {
+      broke();
+    }
     return answer;
   }
-  if (answer->status == kAlreadyApplied) return Answer{};
   // A node that does not take changes is left: the next session looks for the leader.
   if (answer->eviction || ends_session(answer->status) || answer->status == kUnavailable ||
       answer->status == kNotAccepted) {
-    drop();
+    broke();
   }
   return answer;
 }
 
 Error Client::State::cannot_be_said(const std::string& doing) {
-  return Error::fatal(ErrorCode::invalid_request,
-                      fmt::format("{}: a name or a key has 1 to 255 bytes, and messages of one send are less than 71 "
-                                  "minutes apart",
-                                  doing));
+  return Error::fatal(ErrorCode::invalid_request, fmt::format("{}: a name has 1 to 255 bytes", doing));
 }
 
 }  // namespace millrace::iggy

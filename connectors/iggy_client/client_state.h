@@ -9,7 +9,9 @@
 
 #include "connectors/iggy_client/cancellation.h"
 #include "connectors/iggy_client/layout.h"
+#include "connectors/iggy_client/poll_limits.h"
 #include "connectors/iggy_client/poll_reply.h"
+#include "connectors/iggy_client/resolver.h"
 #include "connectors/iggy_client/session.h"
 #include "millrace/base/backoff.h"
 #include "millrace/iggy_client/client.h"
@@ -20,7 +22,7 @@ struct Client::State {
   State(ClientOptions given, Address configured, std::unique_ptr<Cancellation> ends);
 
   [[nodiscard]] Result<void> connect(SteadyTime deadline);
-  /// Before a call: a session, for which it tries as long as one connection may take.
+  /// Before a call: a session. Waits until it is time for another try, and tries once.
   [[nodiscard]] Result<void> ensure();
   void drop() noexcept;
   [[nodiscard]] SteadyTime now() const { return options.clock->now(); }
@@ -66,10 +68,15 @@ struct Client::State {
   SteadyTime next_try = SteadyTime::min();
   std::optional<Error> last_failure;
   Backoff backoff;
-  std::uint32_t poll_limit = UINT32_MAX;  ///< messages of one poll, after a reply that was too large
+  SteadyTime began;  ///< when the session was made
+  PollLimits poll_limits;
+  Resolver resolver;
 
  private:
   [[nodiscard]] Result<Answer> ask_once(Request& request);
+  /// The session ended, and not by our will: the next try waits.
+  void broke() noexcept;
+  [[nodiscard]] Result<void> try_to_connect(SteadyTime deadline);
   [[nodiscard]] static Error cannot_be_said(const std::string& doing);
   [[nodiscard]] Result<void> connect_once(SteadyTime deadline);
   [[nodiscard]] Result<std::unique_ptr<Transport>> open(const Address& to, SteadyTime deadline);

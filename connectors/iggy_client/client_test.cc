@@ -50,11 +50,14 @@ TEST_P(Calls, TheProtocolIsFoundOutAndKept) {
   ASSERT_TRUE(one->connect(soon()));
   EXPECT_EQ(one->framing(), GetParam());
   EXPECT_EQ(one->server_version(), classic() ? "" : "0.9.0");
-  const int before = server_.control({{"count", {{"where", {{"command", "ping"}}}}}}).get<int>();
+  const auto connection = [&] {
+    return server_.control({{"log", {{"where", {{"command", "login"}}}}}}).back()["connection"].get<int>();
+  };
+  const int before = connection();
   one->disconnect();
   ASSERT_TRUE(one->connect(soon()));
   EXPECT_EQ(one->sessions(), 2U);
-  EXPECT_EQ(server_.control({{"count", {{"where", {{"command", "ping"}}}}}}).get<int>(), before) << "no second probe";
+  EXPECT_EQ(connection(), before + 1) << "no second probe";
 }
 
 TEST_P(Calls, StreamsTopicsAndGroupsAreMadeOnce) {
@@ -73,6 +76,13 @@ TEST_P(Calls, StreamsTopicsAndGroupsAreMadeOnce) {
   EXPECT_EQ((*one->get_stream(Identifier::name("s")))->topic_count, 1U);
   EXPECT_EQ((*one->get_group(kTopic, kGroup))->name, "mill");
   EXPECT_FALSE(*one->get_group(kTopic, Identifier::name("none")));
+}
+
+TEST_P(Calls, PartitionsAreAdded) {
+  const auto one = client();
+  server_.create(1);
+  ASSERT_TRUE(one->create_partitions(kTopic, 3));
+  EXPECT_EQ((*one->get_topic(kTopic))->partitions.size(), 4U);
 }
 
 TEST_P(Calls, MessagesComeBackAsTheyWereSent) {

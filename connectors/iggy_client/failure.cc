@@ -110,8 +110,6 @@ std::uint32_t code_of(const Eviction& eviction) noexcept {
       return 42;
     case 10:
       return 53;
-    case 11:
-      return 47;
     case 13:
       return 30;
     case 14:

@@ -39,7 +39,7 @@ TEST(Failure, AnUnknownTokenIsFatal) {
 
 TEST(Failure, EvictionsAsCodes) {
   const std::pair<int, std::uint32_t> reasons[] = {{1, 40},     {2, 3},   {6, 3},   {7, 40},  {8, 40},
-                                                   {9, 42},     {10, 53}, {11, 47}, {12, 40}, {13, 30},
+                                                   {9, 42},     {10, 53}, {11, 40}, {12, 40}, {13, 30},
                                                    {14, 14003}, {15, 4},  {99, 40}};
   for (const auto& [reason, code] : reasons) {
     EXPECT_EQ(code_of({static_cast<std::uint8_t>(reason), {}, {}}), code) << reason;

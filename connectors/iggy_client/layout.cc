@@ -19,8 +19,7 @@ constexpr Layout kVsr11{.framing = Framing::vsr,
                         .creates_with_settings = false,
                         .acknowledges_offsets = true,
                         .syncs_groups = true,
-                        .finds_leader = true,
-                        .fresh_ids = true};
+                        .finds_leader = true};
 
 }  // namespace
 

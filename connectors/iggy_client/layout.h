@@ -24,7 +24,6 @@ struct Layout {
   bool acknowledges_offsets = false;  ///< a store says how durable it must be
   bool syncs_groups = false;          ///< a member can ask which partitions it has
   bool finds_leader = false;          ///< a cluster says who leads
-  bool fresh_ids = false;             ///< messages need an id and checksums of their producer
 };
 
 [[nodiscard]] const Layout& classic_layout() noexcept;

@@ -39,6 +39,35 @@ TEST(Addresses, HostAndPort) {
   }
 }
 
+TEST(Addresses, WhatStandsBeforeAnAtIsNotShown) {
+  const auto parsed = Address::parse("iggy://iggy:secret@host:8090");
+  ASSERT_FALSE(parsed);
+  EXPECT_EQ(parsed.error().message().find("secret"), std::string::npos) << parsed.error().message();
+  EXPECT_NE(parsed.error().message().find("host:8090"), std::string::npos) << parsed.error().message();
+}
+
+TEST(Addresses, AHostOfForeignBytes) {
+  EXPECT_FALSE(Address::parse(std::string_view("ho\0st:1", 7)));
+  // As a cluster may name its nodes.
+  EXPECT_EQ((Address{"a\nb", 1}).to_string(), "a\\nb:1");
+}
+
+TEST(Options, WhatAClientCannotBeMadeOf) {
+  ClientOptions options;
+  options.address = "host:8090";
+  options.credentials = {"iggy", "iggy", {}, {}};
+  EXPECT_TRUE(Client::make(options));
+  options.client_id = ClientId{};
+  EXPECT_FALSE(Client::make(options)) << "servers drop it in silence";
+  options.client_id.reset();
+  options.max_reply_bytes = 65'535;
+  const auto small = Client::make(options);
+  ASSERT_FALSE(small);
+  EXPECT_NE(small.error().message().find("max_reply_bytes"), std::string::npos);
+  options.max_reply_bytes = 65'536;
+  EXPECT_TRUE(Client::make(options));
+}
+
 TEST(Names, WhatHasNoBytesOrTooManyCannotBeSaid) {
   EXPECT_TRUE(create_stream_request("").invalid());
   EXPECT_TRUE(create_stream_request(std::string(256, 'x')).invalid());

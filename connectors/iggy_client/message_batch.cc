@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "connectors/iggy_client/message_batch.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 namespace millrace::iggy {
@@ -22,7 +25,46 @@ std::uint64_t earliest(std::span<const OutgoingMessage> messages) {
   return messages.empty() ? 0 : std::ranges::min(messages, {}, &OutgoingMessage::origin_timestamp).origin_timestamp;
 }
 
+// Lengths of requests have 32 bits. What stands before the messages is far below this.
+constexpr std::size_t kRequestPrefix = 4096;
+constexpr std::size_t kMaxMessages = std::numeric_limits<std::uint32_t>::max() - kRequestPrefix;
+
 }  // namespace
+
+Result<void> check_messages(std::span<const OutgoingMessage> messages) {
+  std::size_t total = 0;
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    const OutgoingMessage& message = messages[i];
+    const bool long_payload = message.payload.size() > kMaxPayload;
+    if (long_payload || message.user_headers.size() > kMaxUserHeaders) {
+      const std::size_t size = long_payload ? message.payload.size() : message.user_headers.size();
+      return fail(Error::record(ErrorCode::too_large,
+                                fmt::format("message {} of the {} has {} bytes of {}, and Iggy takes {}", i,
+                                            messages.size(), size, long_payload ? "payload" : "user headers",
+                                            long_payload ? kMaxPayload : kMaxUserHeaders))
+                      .with("message", std::to_string(i)));
+    }
+    total += kIndexEntry + kSingleHeader + message.payload.size() + message.user_headers.size();
+  }
+  if (total > kMaxMessages) {
+    return fail(Error::fatal(ErrorCode::too_large,
+                             fmt::format("{} messages have {} bytes, and one request has {}; send fewer at a time",
+                                         messages.size(), total, kMaxMessages)));
+  }
+  return {};
+}
+
+std::size_t batch_length(std::span<const OutgoingMessage> messages) noexcept {
+  std::uint64_t first = messages.front().origin_timestamp;
+  std::uint64_t last = first;
+  std::size_t length = 1;
+  for (; length < messages.size(); ++length) {
+    first = std::min(first, messages[length].origin_timestamp);
+    last = std::max(last, messages[length].origin_timestamp);
+    if (last - first > std::numeric_limits<std::uint32_t>::max()) break;
+  }
+  return length;
+}
 
 std::uint64_t time_span(std::span<const OutgoingMessage> messages) noexcept {
   if (messages.empty()) return 0;

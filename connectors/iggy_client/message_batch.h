@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "connectors/iggy_client/byte_reader.h"
+#include "millrace/base/result.h"
 #include "millrace/base/time.h"
 #include "millrace/iggy_client/messages.h"
 
@@ -21,6 +22,12 @@ inline constexpr std::size_t kIndexEntry = 16;
 inline constexpr std::size_t kBatchHeader = 256;
 inline constexpr std::size_t kBatchFields = 52;  ///< of the header; the rest is zero
 inline constexpr std::size_t kMessageFrame = 48;
+
+/// Requires messages. How many of them, from the first, one batch can hold: their own times are close enough together.
+[[nodiscard]] std::size_t batch_length(std::span<const OutgoingMessage> messages) noexcept;
+/// Fails for a message beyond what a server takes (record-level, too_large, with its index), and for more bytes than
+/// one request can count (fatal).
+[[nodiscard]] Result<void> check_messages(std::span<const OutgoingMessage> messages);
 
 /// Between the earliest and the latest of the messages' own times; 0 for none.
 [[nodiscard]] std::uint64_t time_span(std::span<const OutgoingMessage> messages) noexcept;

@@ -4,50 +4,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <set>
 
-#include "connectors/iggy_client/client_fixture.h"
 #include "millrace/base/sync.h"
-#include "tests/iggy_rig/fake_server.h"
+#include "tests/iggy_rig/client_pair.h"
 
 namespace millrace::iggy {
 namespace {
 
 using ::testing::HasSubstr;
 using Json = nlohmann::json;
-
-const TopicName kTopic{Identifier::name("s"), Identifier::name("t")};
-const Identifier kGroup = Identifier::name("mill");
-
-// A server, and a client that has logged in to it.
-struct Pair {
-  explicit Pair(
-      const std::string& framing, const std::function<void(ClientOptions&)>& change = [](ClientOptions&) {})
-      : server(framing) {
-    server.create(2, "mill");
-    server.append(0, 0, 4);
-    options = options_for(server.address());
-    change(options);
-    auto made = Client::make(options);
-    EXPECT_TRUE(made);
-    client = *std::move(made);
-    EXPECT_TRUE(client->connect(soon()));
-  }
-  Result<std::size_t> poll(std::uint32_t count = 100) {
-    PolledMessages polled;
-    const Consumer consumer = Consumer::individual(Identifier::number(7));
-    MILLRACE_TRY(client->poll({consumer, kTopic, 0, PollFrom::offset(0), count}, polled));
-    return polled.messages().size();
-  }
-  void fault(Json script) { server.control({{"fault", std::move(script)}}); }
-  Json log(const Json& where) { return server.control({{"log", {{"where", where}}}}); }
-
-  iggy_rig::FakeServer server;
-  ClientOptions options;
-  std::unique_ptr<Client> client;
-};
-
-void quick(ClientOptions& options) { options.request_timeout = std::chrono::milliseconds(300); }
 
 class Faults : public ::testing::TestWithParam<Framing> {
  protected:
@@ -97,8 +65,25 @@ TEST_P(Faults, AReplyBeyondTheLimitIsAskedForAgainWithFewer) {
   const auto polls = pair.log({{"command", "poll"}});
   EXPECT_EQ(polls.back()["count"], 6);
   pair.server.control({{"clear_faults", true}});
-  for (int i = 0; i < 6; ++i) EXPECT_EQ(*pair.poll(100), 4U);
+  for (int i = 0; i < 140; ++i) EXPECT_EQ(*pair.poll(100), 4U);
   EXPECT_EQ(pair.log({{"command", "poll"}}).back()["count"], 100);
+}
+
+// Each reply that is too large costs a session.
+TEST_P(Faults, SteadyLargeRepliesCostNoMoreSessions) {
+  Pair pair(framing_);
+  pair.fault({{"on", "poll"},
+              {"do", "oversize"},
+              {"bytes", 149'936'145},
+              {"times", 0},
+              {"where", {{"count_over", 10}, {"partition", 0}}}});
+  EXPECT_EQ(*pair.poll(), 4U);
+  const auto sessions = pair.client->sessions();
+  EXPECT_LE(sessions, 3U);
+  for (int i = 0; i < 40; ++i) EXPECT_EQ(*pair.poll(), 4U);
+  EXPECT_EQ(pair.client->sessions(), sessions);
+  EXPECT_EQ(*pair.poll(100, 1), 0U);
+  EXPECT_EQ(pair.log({{"command", "poll"}, {"partition", 1}}).back()["count"], 100) << "the other has no large ones";
 }
 
 TEST_P(Faults, OneMessageBeyondTheLimitIsFatal) {
@@ -155,6 +140,92 @@ TEST_P(Faults, CancelEndsAWaitFromAnotherThread) {
   EXPECT_EQ(pair.client->connect(soon()).error().code(), ErrorCode::cancelled);
 }
 
+TEST_P(Faults, NothingIsSentOnceCancelled) {
+  Pair pair(framing_);
+  pair.client->cancel();
+  const auto sent = pair.send(*pair.client);
+  ASSERT_FALSE(sent);
+  EXPECT_EQ(sent.error().code(), ErrorCode::cancelled);
+  EXPECT_EQ(pair.sent(), 0U);
+}
+
+TEST_P(Faults, AnAnswerThatComesTooLateIsNotTakenForTheNext) {
+  Pair pair(framing_, quick);
+  pair.fault({{"on", "poll"}, {"do", "delay"}, {"ms", 600}});
+  EXPECT_EQ(pair.poll(1).error().code(), ErrorCode::timeout);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(*pair.poll(3), 3U);
+}
+
+// A login alone proves nothing: two processes under one name would throw each other out without end.
+TEST_P(Faults, SessionsThatEndAtOnceAreMadeAnewWithGrowingPauses) {
+  struct Longest final : Random {
+    std::uint64_t next() override { return UINT64_MAX; }
+  } longest;
+  Pair pair(framing_, [&](ClientOptions& options) {
+    options.random = &longest;
+    options.reconnect = {std::chrono::milliseconds(20), std::chrono::seconds(10), 2.0};
+  });
+  pair.fault({{"on", "poll"}, {"do", "drop"}, {"times", 0}});
+  const SteadyTime begin = Clock::real().now();
+  for (int i = 0; i < 5; ++i) EXPECT_FALSE(pair.poll());
+  // 20 + 40 + 80 + 160 milliseconds between five sessions.
+  EXPECT_GE(Clock::real().now() - begin, std::chrono::milliseconds(290));
+  EXPECT_EQ(pair.client->sessions(), 5U);
+}
+
+// A call waits until it is time for another try: it does not come back at once with the failure of the one before,
+// over which callers would spin.
+TEST_P(Faults, ACallWithoutASessionTriesOnce) {
+  struct Longest final : Random {
+    std::uint64_t next() override { return UINT64_MAX; }
+  } longest;
+  Pair pair(framing_);
+  ClientOptions options = pair.options;
+  options.random = &longest;
+  options.connect_timeout = std::chrono::seconds(1);
+  options.reconnect = {std::chrono::milliseconds(1500), std::chrono::seconds(10), 1.0};
+  pair.client = *Client::make(options);
+  pair.server.control({{"refuse", true}});
+  EXPECT_FALSE(pair.client->ping());
+  pair.server.control({{"refuse", false}});
+  EXPECT_TRUE(pair.client->ping());
+}
+
+TEST_P(Faults, AGoodbyeGivesMembershipsUp) {
+  Pair pair(framing_);
+  ASSERT_EQ(*pair.client->join(kTopic, kGroup), JoinOutcome::joined);
+  const auto members = [&] {
+    return pair.server.control({{"groups", {{"stream", "s"}, {"topic", "t"}}}})[0]["members"];
+  };
+  EXPECT_EQ(members().size(), 1U);
+  pair.client->log_out(soon());
+  EXPECT_FALSE(pair.client->connected());
+  pair.server.control({{"wait", {{"where", {{"command", "logout"}}}}}});
+  EXPECT_EQ(members().size(), 0U);
+  ASSERT_TRUE(pair.client->connect(soon()));
+  EXPECT_EQ(members().size(), 0U) << "nothing is taken up again";
+}
+
+TEST_P(Faults, ATokenFileThatIsGoneForAMomentIsWaitedFor) {
+  iggy_rig::FakeServer server(framing_);
+  server.control({{"token", {{"name", "mill"}, {"value", "iggypat-1"}}}});
+  const std::string path = ::testing::TempDir() + "iggy-moment-" + server.port();
+  ClientOptions options = options_for(server.address());
+  options.credentials = {{}, {}, {}, path};
+  const auto client = *Client::make(options);
+  EXPECT_TRUE(client->connect(soon()).error().is_fatal()) << "at the start it is a mistake";
+  std::ofstream(path) << "iggypat-1\n";
+  ASSERT_TRUE(client->connect(soon()));
+  client->disconnect();
+  std::filesystem::remove(path);
+  const auto missing = client->ping();
+  ASSERT_FALSE(missing);
+  EXPECT_TRUE(missing.error().is_retryable());
+  std::ofstream(path) << "iggypat-1\n";
+  EXPECT_TRUE(client->ping());
+  std::filesystem::remove(path);
+}
+
 TEST_P(Faults, HeartbeatsGoOutWhenNothingElseDoes) {
   Pair pair(framing_, [](ClientOptions& options) { options.heartbeat = Duration(0); });
   const auto pings = pair.log({{"command", "ping"}}).size();
@@ -189,13 +260,6 @@ TEST(VsrFaults, AnOpenOutcomeEndsWithTheDeadline) {
   EXPECT_EQ(open.error().code(), ErrorCode::unavailable);
 }
 
-TEST(VsrFaults, WhatWasAppliedAlreadyIsSuccess) {
-  Pair pair("vsr");
-  pair.fault({{"on", "store_offset"}, {"do", "status"}, {"code", 59}});
-  EXPECT_EQ(*pair.client->store_offset(Consumer::individual(Identifier::number(7)), kTopic, 0, 1),
-            StoreOutcome::stored);
-}
-
 TEST(VsrFaults, ANumberIsNeverUsedTwice) {
   Pair pair("vsr");
   const OutgoingMessage message{"x", {}, {}, 0};
@@ -223,6 +287,14 @@ TEST(VsrFaults, AnEvictionThatNobodyAskedForEndsTheSession) {
   EXPECT_EQ(*pair.poll(), 4U);
   EXPECT_EQ(pair.client->sessions(), 2U);
   EXPECT_EQ((*pair.client->sync(kTopic, kGroup))->partitions, (std::vector<std::uint32_t>{0, 1})) << "a member again";
+}
+
+TEST(VsrFaults, AnAnswerBehindAnEvictionIsNotTakenForTheNext) {
+  Pair pair("vsr");
+  pair.fault({{"on", "poll"}, {"do", "evict"}, {"reply", true}});
+  EXPECT_FALSE(pair.poll(1));
+  EXPECT_EQ(*pair.poll(3), 3U);
+  EXPECT_EQ(pair.client->sessions(), 2U);
 }
 
 TEST(VsrFaults, AReplyToAnotherRequestEndsTheSession) {
@@ -269,22 +341,6 @@ TEST(VsrFaults, TheSameClientIdTakesItsMembershipUpAgain) {
   ASSERT_TRUE((*again)->connect(soon()));
   EXPECT_EQ((*again)->client_id(), id);
   EXPECT_EQ((*(*again)->sync(kTopic, kGroup))->partitions, (std::vector<std::uint32_t>{0, 1}));
-}
-
-TEST(VsrFaults, TheLeaderIsFollowed) {
-  const auto nodes = [](const iggy_rig::FakeServer& one, const iggy_rig::FakeServer& two) {
-    return Json::array({{{"name", "a"}, {"host", "127.0.0.1"}, {"port", std::stoi(one.port())}, {"role", 1}},
-                        {{"name", "b"}, {"host", "127.0.0.1"}, {"port", std::stoi(two.port())}, {"role", 0}}});
-  };
-  iggy_rig::FakeServer follower("vsr");
-  iggy_rig::FakeServer leader("vsr");
-  follower.control({{"cluster", nodes(follower, leader)}});
-  leader.control({{"cluster", nodes(follower, leader)}});
-  const auto client = Client::make(options_for(follower.address()));
-  ASSERT_TRUE((*client)->connect(soon()));
-  EXPECT_EQ((*client)->address(), leader.address());
-  EXPECT_TRUE((*client)->ping());
-  EXPECT_EQ((*client)->cluster()->size(), 2U);
 }
 
 }  // namespace

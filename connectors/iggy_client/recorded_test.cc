@@ -154,6 +154,12 @@ TEST(RecordedVsr, RequestsAreWhatTheServerTook) {
     if (exchange.title.starts_with("login")) ids.session = ids.request = 0;
     if (operation != Operation::read && operation != Operation::log_in) ++ids.request;
     EXPECT_EQ(in_words(found->second.vsr_frame(ids)), in_words(exchange.request)) << exchange.title;
+    // A reply names the request that it answers, whoever's it says it is.
+    const auto head = read_vsr_header(std::string_view(exchange.reply).substr(0, kVsrHeader), std::size_t{1} << 20U);
+    ASSERT_TRUE(head) << exchange.title;
+    if (!head->eviction) {
+      EXPECT_EQ(head->request, operation == Operation::log_in ? 0 : ids.request) << exchange.title;
+    }
     if (exchange.title == "login") {
       const auto login = read_login(**vsr_layout({}), read(Framing::vsr, exchange, Operation::log_in).payload);
       ASSERT_TRUE(login);

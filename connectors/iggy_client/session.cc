@@ -15,6 +15,9 @@ namespace {
 constexpr Duration kReplayPause = std::chrono::milliseconds(50);
 // A node that takes no changes for so long is not the one to ask.
 constexpr Duration kNotAcceptedFor = std::chrono::seconds(2);
+// Numbers are microseconds of the wall clock: what it lags behind an earlier process's is made up for by 35 years, and
+// there is room for thousands of such steps.
+constexpr std::uint64_t kNumbersAhead = std::uint64_t{1} << 50U;
 
 }  // namespace
 
@@ -29,24 +32,40 @@ Result<Answer> Session::log_in(Request request, SteadyTime deadline) {
     return exchange(request.classic_frame(), Operation::read, 0, deadline);
   }
   const RequestIds nobody{options_.client, 0, 0};
-  return exchange(request.vsr_frame(nobody), Operation::log_in, 0, deadline);
+  return repeat(request.vsr_frame(nobody), Operation::log_in, 0, deadline);
 }
 
 Result<Answer> Session::ask(Request& request, SteadyTime deadline) {
   if (options_.layout->framing == Framing::classic) {
     return exchange(request.classic_frame(), Operation::read, 0, deadline);
   }
+  const Operation operation = operation_of(request.command());
   // Reads do not use a number up.
-  if (operation_of(request.command()) != Operation::read) ++ids_.request;
-  return ask_numbered(request, ids_.request, deadline);
+  if (operation != Operation::read) ++ids_.request;
+  return repeat(request.vsr_frame(ids_), operation, ids_.request, deadline);
 }
 
-Result<Answer> Session::ask_numbered(Request& request, std::uint64_t number, SteadyTime deadline) {
-  const Operation operation = operation_of(request.command());
-  const std::string_view frame = request.vsr_frame({ids_.client, ids_.session, number});
+Result<Answer> Session::repeat(std::string_view frame, Operation operation, std::uint64_t number, SteadyTime deadline) {
   const SteadyTime not_accepted_until = options_.clock->now() + kNotAcceptedFor;
+  // A try may have been applied. A refused one (kNotAccepted) was not.
+  bool open = false;
   for (;;) {
     MILLRACE_ASSIGN(const Answer answer, exchange(frame, operation, number, deadline));
+    // A send that is taken for a repeated one is answered with a success that says nothing.
+    const bool taken_for_repeated =
+        answer.status == kAlreadyApplied ||
+        (operation == Operation::send && answer.status == 0 && answer.payload.empty() && !answer.eviction);
+    if (taken_for_repeated && open) return Answer{};
+    if (taken_for_repeated) {
+      ids_.request += kNumbersAhead;
+      return fail(Error::retryable(
+          ErrorCode::unavailable,
+          fmt::format(
+              "the server takes request {} for one that it has seen, as another client has this one's id or the "
+              "clock went back, and has dropped it; numbers go on far above",
+              number)));
+    }
+    open = open || answer.status == kUnavailable;
     const SteadyTime end = answer.status == kUnavailable   ? deadline
                            : answer.status == kNotAccepted ? std::min(deadline, not_accepted_until)
                                                            : SteadyTime::min();

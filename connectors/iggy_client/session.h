@@ -18,7 +18,8 @@
 
 namespace millrace::iggy {
 
-/// What a server said: a status, or that it let go of the session, or what was asked for.
+/// What a server said: a status, or that it let go of the session, or what was asked for. Nothing and no status stand
+/// for a change that was found made, when a request whose outcome was open was repeated.
 struct Answer {
   std::uint32_t status = 0;
   std::optional<Eviction> eviction;
@@ -42,7 +43,9 @@ class Session {
   /// The first thing asked. What the server said of the user, or why not.
   [[nodiscard]] Result<Answer> log_in(Request request, SteadyTime deadline);
   void logged_in(std::uint64_t session) noexcept { ids_.session = session; }
-  /// A request whose outcome the server left open is repeated, under its number, until `deadline`.
+  /// A request whose outcome the server left open is repeated, under its number, until `deadline`. One that the server
+  /// takes for a repeated one although it is not was lost: that fails (retryable), and last_request() is far beyond
+  /// whatever number the server has seen.
   [[nodiscard]] Result<Answer> ask(Request& request, SteadyTime deadline);
 
   /// The bytes of the latest answer's payload, in exchange for other memory: the payload stays valid with them.
@@ -53,7 +56,8 @@ class Session {
  private:
   [[nodiscard]] Result<Answer> exchange(std::string_view frame, Operation operation, std::uint64_t request,
                                         SteadyTime deadline);
-  [[nodiscard]] Result<Answer> ask_numbered(Request& request, std::uint64_t number, SteadyTime deadline);
+  [[nodiscard]] Result<Answer> repeat(std::string_view frame, Operation operation, std::uint64_t number,
+                                      SteadyTime deadline);
 
   const Options options_;
   const std::unique_ptr<Transport> transport_;

@@ -34,37 +34,38 @@ int milliseconds_until(SteadyTime deadline, Clock& clock) {
 
 }  // namespace
 
-Result<std::unique_ptr<Socket>> Socket::connect(const Address& address, Clock& clock, SteadyTime deadline,
-                                                const Cancellation& cancellation) {
-  MILLRACE_ASSIGN(const std::vector<SocketAddress> addresses, resolve(address, clock, deadline, cancellation));
-  std::optional<Error> last;
-  for (const SocketAddress& one : addresses) {
-    const int descriptor = ::socket(one.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+Result<void> Socket::open(const SocketAddress& address, SteadyTime deadline) {
+  const int on = 1;
+  // Requests are small and each waits for its answer. An address without TCP fails below.
+  static_cast<void>(::setsockopt(descriptor_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on));
+  if (::connect(descriptor_, reinterpret_cast<const sockaddr*>(&address.storage), address.size) == 0) return {};
+  if (errno != EINPROGRESS) return fail(failed("no connection", errno));
+  MILLRACE_TRY(wait(true, deadline));
+  int why = 0;
+  socklen_t size = sizeof why;
+  if (::getsockopt(descriptor_, SOL_SOCKET, SO_ERROR, &why, &size) != 0) why = errno;
+  if (why != 0) return fail(failed("no connection", why));
+  return {};
+}
+
+Result<std::unique_ptr<Socket>> Socket::connect(std::span<const SocketAddress> addresses, Clock& clock,
+                                                SteadyTime deadline, const Cancellation& cancellation) {
+  Error last = Error::retryable(ErrorCode::unreachable, "no connection");
+  for (std::size_t i = 0; i < addresses.size(); ++i) {
+    const int descriptor = ::socket(addresses[i].storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (descriptor < 0) {
       last = failed("no socket could be opened", errno);
       continue;
     }
     std::unique_ptr<Socket> made(new Socket(descriptor, clock, cancellation));
-    const int on = 1;
-    // Requests are small and each waits for its answer. An address without TCP fails below.
-    static_cast<void>(::setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on));
-    if (::connect(descriptor, reinterpret_cast<const sockaddr*>(&one.storage), one.size) != 0) {
-      if (errno != EINPROGRESS) {
-        last = failed("no connection", errno);
-        continue;
-      }
-      MILLRACE_TRY(made->wait(true, deadline));
-      int why = 0;
-      socklen_t size = sizeof why;
-      if (::getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &why, &size) != 0) why = errno;
-      if (why != 0) {
-        last = failed("no connection", why);
-        continue;
-      }
-    }
-    return made;
+    const SteadyTime now = clock.now();
+    const SteadyTime share = now + (deadline - now) / static_cast<Duration::rep>(addresses.size() - i);
+    const Result<void> done = made->open(addresses[i], share);
+    if (done) return made;
+    last = done.error();
+    if (last.code() == ErrorCode::cancelled) break;
   }
-  return fail(last ? *std::move(last) : Error::retryable(ErrorCode::unreachable, "no connection"));
+  return fail(std::move(last));
 }
 
 Socket::~Socket() { ::close(descriptor_); }

@@ -16,9 +16,12 @@
 
 namespace millrace::iggy {
 
+struct SocketAddress;
+
 class Socket final : public Transport {
  public:
-  [[nodiscard]] static Result<std::unique_ptr<Socket>> connect(const Address& address, Clock& clock,
+  /// To the first of `addresses`, of which there is at least one, that takes it; each has its share of the time.
+  [[nodiscard]] static Result<std::unique_ptr<Socket>> connect(std::span<const SocketAddress> addresses, Clock& clock,
                                                                SteadyTime deadline, const Cancellation& cancellation);
   ~Socket() override;
   Socket(const Socket&) = delete;
@@ -37,6 +40,7 @@ class Socket final : public Transport {
  private:
   Socket(int descriptor, Clock& clock, const Cancellation& cancellation)
       : descriptor_(descriptor), clock_(&clock), cancellation_(&cancellation) {}
+  [[nodiscard]] Result<void> open(const SocketAddress& address, SteadyTime deadline);
   const int descriptor_;
   Clock* const clock_;
   const Cancellation* const cancellation_;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "connectors/iggy_client/tls.h"
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
 #include <openssl/bio.h>
 #include <openssl/err.h>
@@ -11,6 +10,7 @@
 #include <array>
 #include <limits>
 
+#include "connectors/iggy_client/resolver.h"
 #include "millrace/base/printable.h"
 
 namespace millrace::iggy {
@@ -94,12 +94,6 @@ BIO_METHOD* method() {
   return made.get();
 }
 
-bool is_address(const std::string& host) {
-  std::array<unsigned char, 16> bytes{};
-  return ::inet_pton(AF_INET, host.c_str(), bytes.data()) == 1 ||
-         ::inet_pton(AF_INET6, host.c_str(), bytes.data()) == 1;
-}
-
 class TlsTransport final : public Transport {
  public:
   TlsTransport(std::unique_ptr<Socket> socket, std::unique_ptr<SSL_CTX, FreeContext> context)
@@ -113,7 +107,7 @@ class TlsTransport final : public Transport {
     BIO_set_init(bio, 1);
     SSL_set_bio(session_.get(), bio, bio);
     const std::string& name = options.server_name.empty() ? host : options.server_name;
-    if (is_address(name)) {
+    if (is_numeric(name)) {
       if (X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(session_.get()), name.c_str()) != 1) {
         return fail(set_up_failed("the address"));
       }
@@ -122,15 +116,20 @@ class TlsTransport final : public Transport {
       return fail(set_up_failed("the server's name"));
     }
     for (;;) {
+      ERR_clear_error();
       const int done = SSL_connect(session_.get());
       if (done == 1) return {};
-      MILLRACE_TRY(go_on(done, deadline, [&] { return handshake_failed(name); }));
+      MILLRACE_TRY(go_on(done, deadline, [&] {
+        return handshake_failed(name, options.verify, SSL_get_verify_result(session_.get()));
+      }));
     }
   }
 
   Result<void> send(std::string_view bytes, SteadyTime deadline) override {
     while (!bytes.empty()) {
       std::size_t sent = 0;
+      // Whatever other calls on this thread left in the library's queue would be taken for this one's.
+      ERR_clear_error();
       const int done = SSL_write_ex(session_.get(), bytes.data(), bytes.size(), &sent);
       if (done == 1) {
         bytes.remove_prefix(sent);
@@ -144,6 +143,7 @@ class TlsTransport final : public Transport {
   Result<std::size_t> receive(std::span<char> room, SteadyTime deadline) override {
     for (;;) {
       std::size_t got = 0;
+      ERR_clear_error();
       const int done = SSL_read_ex(session_.get(), room.data(), room.size(), &got);
       if (done == 1) return got;
       MILLRACE_TRY(go_on(done, deadline, broken));
@@ -155,22 +155,6 @@ class TlsTransport final : public Transport {
  private:
   static Error broken() {
     return Error::retryable(ErrorCode::interrupted_transfer, "the TLS connection broke: " + openssl_says());
-  }
-
-  Error handshake_failed(const std::string& name) const {
-    const long verdict = SSL_get_verify_result(session_.get());
-    if (verdict == X509_V_OK) {
-      return Error::retryable(
-          ErrorCode::interrupted_transfer,
-          fmt::format("the TLS handshake failed: {}; does the server speak TLS on this port?", openssl_says()));
-    }
-    ERR_clear_error();
-    return Error::fatal(
-        ErrorCode::credentials,
-        fmt::format(
-            "the server's certificate is not trusted for '{}': {}; set tls.ca_file to the authority that signed "
-            "it, or tls.server_name to a name that it holds",
-            printable(name), X509_verify_cert_error_string(verdict)));
   }
 
   // After a call that did not succeed: waits for what it wants, or says what went wrong.
@@ -195,6 +179,21 @@ class TlsTransport final : public Transport {
 
 }  // namespace
 
+Error handshake_failed(std::string_view name, bool verify, long verdict) {
+  const std::string reason = openssl_says();
+  // What is not looked at is no reason, though there is a verdict on it.
+  if (!verify || verdict == X509_V_OK) {
+    return Error::retryable(
+        ErrorCode::interrupted_transfer,
+        fmt::format("the TLS handshake failed: {}; does the server speak TLS on this port?", reason));
+  }
+  return Error::fatal(
+      ErrorCode::credentials,
+      fmt::format("the server's certificate is not trusted for '{}': {}; set tls.ca_file to the authority that signed "
+                  "it, or tls.server_name to a name that it holds",
+                  printable(name), X509_verify_cert_error_string(verdict)));
+}
+
 Result<std::unique_ptr<Transport>> start_tls(std::unique_ptr<Socket> socket, const TlsOptions& options,
                                              const std::string& host, SteadyTime deadline) {
   std::unique_ptr<SSL_CTX, FreeContext> context(SSL_CTX_new(TLS_client_method()));
@@ -216,8 +215,10 @@ Result<std::unique_ptr<Transport>> start_tls(std::unique_ptr<Socket> socket, con
 }
 
 Result<std::unique_ptr<Transport>> connect_to(const Address& address, const TlsOptions& tls, Clock& clock,
-                                              SteadyTime deadline, const Cancellation& cancellation) {
-  MILLRACE_ASSIGN(std::unique_ptr<Socket> socket, Socket::connect(address, clock, deadline, cancellation));
+                                              SteadyTime deadline, const Cancellation& cancellation,
+                                              Resolver& resolver) {
+  MILLRACE_ASSIGN(const std::vector<SocketAddress> addresses, resolver.resolve(address, clock, deadline, cancellation));
+  MILLRACE_ASSIGN(std::unique_ptr<Socket> socket, Socket::connect(addresses, clock, deadline, cancellation));
   if (!tls.enabled) return std::unique_ptr<Transport>(std::move(socket));
   return start_tls(std::move(socket), tls, address.host, deadline);
 }

@@ -16,6 +16,8 @@
 
 namespace millrace::iggy {
 
+class Resolver;
+
 class Transport {
  public:
   virtual ~Transport() = default;
@@ -30,6 +32,7 @@ class Transport {
 /// Connects by `deadline`; with TLS where the options say so. Fails (retryable), but fatal for a TLS set-up that no try
 /// makes better: a file that is not there, a certificate that is not trusted.
 [[nodiscard]] Result<std::unique_ptr<Transport>> connect_to(const Address& address, const TlsOptions& tls, Clock& clock,
-                                                            SteadyTime deadline, const Cancellation& cancellation);
+                                                            SteadyTime deadline, const Cancellation& cancellation,
+                                                            Resolver& resolver);
 
 }  // namespace millrace::iggy

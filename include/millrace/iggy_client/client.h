@@ -83,8 +83,10 @@ class Client {
   Client& operator=(const Client&) = delete;
 
   /// Connects, logs in, goes to the leader and joins the groups again that were joined before, trying again with
-  /// backoff until `deadline`; nothing to do with a session that lives. Each call below connects by itself, once, where
-  /// there is no session; a session that fails ends with the call that saw it fail (retryable).
+  /// backoff until `deadline`; nothing to do with a session that lives. Each call below connects by itself where there
+  /// is no session: it waits out the backoff, at most reconnect.cap, and tries once, at most connect_timeout. A session
+  /// that fails ends with the call that saw it fail (retryable); one that ends soon after its login adds to the
+  /// backoff.
   [[nodiscard]] Result<void> connect(SteadyTime deadline);
   [[nodiscard]] bool connected() const noexcept;
   /// Sessions so far: another number than before tells that the connection is new.
@@ -98,7 +100,7 @@ class Client {
   [[nodiscard]] const std::string& address() const noexcept;
   /// Leaves without a word. Memberships are remembered for the next connect.
   void disconnect() noexcept;
-  /// Says goodbye; a server frees the memberships. Never waits longer than `deadline`.
+  /// Says goodbye; a server frees the memberships, and none is taken up again. Never waits longer than `deadline`.
   void log_out(SteadyTime deadline) noexcept;
 
   [[nodiscard]] Result<void> ping();
@@ -119,15 +121,20 @@ class Client {
   [[nodiscard]] Result<void> create_partitions(const TopicName& topic, std::uint32_t more);
 
   [[nodiscard]] Result<JoinOutcome> join(const TopicName& topic, const Identifier& group);
-  /// A group that is gone, or that this client is no member of, is left too.
+  /// A group that is gone, with its topic or without, or that this client is no member of, is left too.
   [[nodiscard]] Result<void> leave(const TopicName& topic, const Identifier& group);
   /// Nothing: not a member (any more). Of the vsr framing only.
   [[nodiscard]] Result<std::optional<GroupAssignment>> sync(const TopicName& topic, const Identifier& group);
 
   /// Never stores an offset. A reply beyond max_reply_bytes is asked for again with fewer messages, down to one, on a
-  /// new session.
+  /// new session; the partition is then asked for that many, and rarely for more.
   [[nodiscard]] Result<void> poll(const PollRequest& request, PolledMessages& out);
-  /// Success: the server has taken all of them, in order. A retryable error leaves open whether it has.
+  /// Success: the server has taken all of them, in order. A retryable error leaves open whether it has. A record-level
+  /// error is about one message, whose index its text and its context `message` tell (a payload or user headers beyond
+  /// kMaxPayload, kMaxUserHeaders), or about the only one (also: its partition key); nothing was sent then. What is
+  /// wrong with one of several, and nobody knows with which, is fatal. In the vsr framing messages whose own times (0
+  /// too) are more than 71 minutes apart go in several requests, of which the first may be taken when a later one
+  /// fails.
   [[nodiscard]] Result<std::vector<SendConfirmation>> send(const TopicName& topic, const Partitioning& partitioning,
                                                            std::span<const OutgoingMessage> messages);
 

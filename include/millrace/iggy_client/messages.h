@@ -73,6 +73,10 @@ struct OutgoingMessage {
   std::uint64_t origin_timestamp = 0;
 };
 
+/// What a server takes of one message at most, in bytes.
+inline constexpr std::size_t kMaxPayload = 64'000'000;
+inline constexpr std::size_t kMaxUserHeaders = 100'000;
+
 /// Where a send went; the classic framing does not say.
 struct SendConfirmation {
   std::uint32_t stream = 0;
