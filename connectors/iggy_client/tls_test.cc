@@ -3,11 +3,14 @@
 // made for the test, which names localhost alone.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <openssl/err.h>
+#include <openssl/x509.h>
 
 #include <cstdlib>
 #include <filesystem>
 
 #include "connectors/iggy_client/client_fixture.h"
+#include "connectors/iggy_client/tls.h"
 #include "tests/iggy_rig/fake_server.h"
 
 namespace millrace::iggy {
@@ -95,17 +98,52 @@ TEST_F(Tls, ALargeReplyInManyRecords) {
   EXPECT_EQ(polled.messages()[4999].payload, "{\"n\":4999}");
 }
 
+// What another library left in the thread's queue of errors is not this connection's.
+TEST_F(Tls, AnErrorOfSomebodyElseEndsNothing) {
+  const auto client = *Client::make(with_tls("localhost"));
+  for (int i = 0; i < 3; ++i) {
+    ERR_raise(ERR_LIB_USER, 1);
+    EXPECT_TRUE(client->ping());
+  }
+  EXPECT_EQ(client->sessions(), 1U);
+}
+
+// A cluster names its nodes by numbers, and their certificates hold the name that clients know.
+TEST_F(Tls, ALeaderElsewhereIsVerifiedByTheNameOfTheAddress) {
+  iggy_rig::FakeServer leader("vsr", {"--tls", certificate(), key()});
+  const auto node = [](const char* name, const std::string& port, int role) {
+    return nlohmann::json{{"name", name}, {"host", "127.0.0.1"}, {"port", std::stoi(port)}, {"role", role}};
+  };
+  const auto nodes = nlohmann::json::array({node("a", server_.port(), 1), node("b", leader.port(), 0)});
+  server_.control({{"cluster", nodes}});
+  leader.control({{"cluster", nodes}});
+  const auto client = *Client::make(with_tls("localhost"));
+  const auto done = client->ping();
+  ASSERT_TRUE(done) << done.error().message();
+  EXPECT_EQ(client->address(), leader.address());
+}
+
+TEST(TlsHandshake, AVerdictCountsWhereItWasAskedFor) {
+  ERR_clear_error();
+  const long self_signed = X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT;
+  EXPECT_TRUE(handshake_failed("host", true, self_signed).is_fatal());
+  EXPECT_TRUE(handshake_failed("host", false, self_signed).is_retryable());
+  EXPECT_TRUE(handshake_failed("host", true, X509_V_OK).is_retryable());
+}
+
 TEST(TlsAgainstPlain, AServerWithoutItIsNotTakenForOne) {
   const iggy_rig::FakeServer plain("classic");
   ClientOptions options = options_for(plain.address());
   options.tls.enabled = true;
   options.tls.verify = false;
-  options.connect_timeout = std::chrono::seconds(2);
+  options.connect_timeout = std::chrono::milliseconds(500);
   const auto client = Client::make(options);
   ASSERT_TRUE(client);
-  const auto refused = (*client)->connect(Clock::real().now());
+  const auto refused = (*client)->connect(Clock::real().now() + std::chrono::milliseconds(600));
   ASSERT_FALSE(refused);
   EXPECT_TRUE(refused.error().is_retryable());
+  EXPECT_THAT(refused.error().message(), HasSubstr(plain.address()));
+  EXPECT_THAT(refused.error().message(), HasSubstr("does the server speak TLS on this port?"));
 }
 
 }  // namespace
