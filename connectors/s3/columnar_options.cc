@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "connectors/s3/stored_as.h"
+#include "millrace/codec/compressor.h"
 
 namespace millrace::s3_sink {
 
@@ -39,8 +40,10 @@ void check_columns_of(const S3SinkOptions& options, Complaints& complaints) {
 }
 
 ColumnarOptions columnar_options(const S3SinkOptions& options) {
-  return {.codec = codec_of(options.compression),
-          .level = static_cast<int>(options.compression_level.value_or(0)),
+  const Codec codec = codec_of(options.compression);
+  return {.codec = codec,
+          // Arrow's own would be others.
+          .level = static_cast<int>(options.compression_level.value_or(compression_levels(codec).own)),
           .row_group_bytes = options.parquet.row_group_size.bytes,
           .row_group_rows = options.parquet.row_group_rows};
 }

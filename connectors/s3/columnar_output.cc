@@ -41,6 +41,8 @@ Result<std::vector<Column>> parse_columns(std::string_view text) {
     columns.push_back(*std::move(column));
   });
   MILLRACE_TRY(fields.done());
+  // Their dots are part of the name.
+  MILLRACE_TRY(check_columns(columns, false));
   return columns;
 }
 
@@ -69,6 +71,12 @@ Result<std::shared_ptr<ColumnarOutput>> ColumnarOutput::open(Options options) {
       options.log.info("the columns are those that an earlier run has kept",
                        {{"object", printable_key(options.location)}, {"columns", std::to_string(columns->size())}});
       options.rows->settle_as(*std::move(columns));
+      if (options.rows->shape()->columns().empty()) {
+        return fail(Error::config(
+            fmt::format("no columns are kept in {}, and a Parquet file has one at least: remove that object, and they "
+                        "are inferred again, or set include_metadata or parquet.on_unknown_field: keep",
+                        printable_key(options.location))));
+      }
       kept = true;
     }
   }
@@ -83,38 +91,23 @@ Result<std::shared_ptr<ColumnarOutput>> ColumnarOutput::open(Options options) {
 
 Result<std::unique_ptr<ColumnarConverter>> ColumnarOutput::make_converter() {
   const std::shared_ptr<const RowShape> shape = options_.rows->settle();
+  // First, or no later run could have columns.
+  if (shape->columns().empty()) {
+    return fail(
+        Error::config("no record so far has a field that could be a column, and a Parquet file has one at least: set "
+                      "include_metadata or parquet.on_unknown_field: keep, or give parquet.schema"));
+  }
   {
     const MutexLock lock(mutex_);
     if (!kept_) MILLRACE_TRY(keep(*shape));
     kept_ = true;
   }
-  if (shape->columns().empty()) {
-    return fail(
-        Error::config("no record so far has a field that could be a column, and a Parquet file has one at least: set "
-                      "include_metadata "
-                      "or parquet.on_unknown_field: keep, or give parquet.schema"));
-  }
   return options_.kind.make(shape, options_.files);
 }
 
 /// Before the first object, and create-only: of two runs that begin at one time, the later one stops.
-Result<void> ColumnarOutput::keep(const RowShape& shape) const {
-  const std::string text = to_json(shape.fields);
-  const auto put = [&](PutCondition condition) {
-    return options_.store->put({.key = options_.key,
-                                .body = text,
-                                .condition = condition,
-                                .content_type = "application/json",
-                                .settings = options_.settings});
-  };
-  auto made = put(PutCondition::if_absent);
-  if (!made && made.error().code() == ErrorCode::not_supported) {
-    const auto there = options_.store->head(options_.key);
-    if (there) return compare(text);
-    if (there.error().code() == ErrorCode::not_found) made = put(PutCondition::none);
-  }
-  if (!made && made.error().code() == ErrorCode::precondition_failed) return compare(text);
-  if (!made) {
+Result<void> ColumnarOutput::keep(const RowShape& shape) {
+  if (auto made = put(to_json(shape.fields)); !made) {
     return fail(std::move(made).error().prefixed(
         fmt::format("keeping the inferred columns in {}: ", printable_key(options_.location))));
   }
@@ -123,20 +116,50 @@ Result<void> ColumnarOutput::keep(const RowShape& shape) const {
   return {};
 }
 
+Result<void> ColumnarOutput::put(const std::string& text) {
+  // B09: a store that refuses every conditional put, which is known once it has been told twice.
+  if (!options_.conditions || refused_while_absent_) return put_after_a_look(text);
+  auto made = put_when(PutCondition::if_absent, text);
+  if (made) return made;
+  if (made.error().code() == ErrorCode::not_supported) return put_after_a_look(text);
+  if (made.error().code() != ErrorCode::precondition_failed) return made;
+  auto same = compare(text);
+  if (same || same.error().code() != ErrorCode::not_found) return same;
+  refused_while_absent_ = true;
+  return fail(
+      Error::retryable(ErrorCode::precondition_failed, "the store says the key is taken, and that it does not exist"));
+}
+
+Result<void> ColumnarOutput::put_when(PutCondition condition, const std::string& text) const {
+  MILLRACE_TRY(options_.store->put({.key = options_.key,
+                                    .body = text,
+                                    .condition = condition,
+                                    .content_type = "application/json",
+                                    .settings = options_.settings}));
+  return {};
+}
+
+/// For stores without conditions. What somebody keeps in between is overwritten.
+Result<void> ColumnarOutput::put_after_a_look(const std::string& text) const {
+  const auto there = options_.store->head(options_.key);
+  if (there) return compare(text);
+  if (there.error().code() != ErrorCode::not_found) return fail(there.error());
+  return put_when(PutCondition::none, text);
+}
+
 /// Something is there: what a try of our own has left, or what another run has kept since this one began.
 Result<void> ColumnarOutput::compare(const std::string& text) const {
   const auto found = options_.store->get(options_.key, kMostBytes);
   if (!found) {
+    const bool forbidden = found.error().code() == ErrorCode::permission_denied;
     return fail(Error(found.error())
-                    .prefixed(fmt::format("columns are kept in {} already, and reading them needs s3:GetObject: ",
-                                          printable_key(options_.location))));
+                    .prefixed(forbidden ? "there are some already, and reading them needs s3:GetObject: "
+                                        : "reading those that are there: "));
   }
   if (std::string_view(found->bytes) == text) return {};
   return fail(Error::fatal(
       ErrorCode::already_exists,
-      fmt::format(
-          "another run has kept other columns in {} since this one began; start again, and this one takes those",
-          printable_key(options_.location))));
+      "another run has kept other columns there since this one began; start again, and this one takes those"));
 }
 
 }  // namespace millrace::s3_sink

@@ -23,6 +23,7 @@ class ColumnarOutput {
     ColumnarOptions files;
     std::shared_ptr<RowBook> rows;
     std::shared_ptr<ObjectStore> store;
+    bool conditions = true;   ///< the store keeps the condition of a put
     std::string key;          ///< of the object that keeps inferred columns
     std::string location;     ///< of it, for messages
     ObjectSettings settings;  ///< it is stored with
@@ -39,13 +40,18 @@ class ColumnarOutput {
 
  private:
   explicit ColumnarOutput(Options options, bool kept) : options_(std::move(options)), kept_(kept) {}
-  [[nodiscard]] Result<void> keep(const RowShape& shape) const;
+  [[nodiscard]] Result<void> keep(const RowShape& shape) MILLRACE_REQUIRES(mutex_);
+  [[nodiscard]] Result<void> put(const std::string& text) MILLRACE_REQUIRES(mutex_);
+  [[nodiscard]] Result<void> put_when(PutCondition condition, const std::string& text) const;
+  [[nodiscard]] Result<void> put_after_a_look(const std::string& text) const;
   [[nodiscard]] Result<void> compare(const std::string& text) const;
 
   const Options options_;
   std::shared_ptr<Spool> spool_;  ///< null: none
   Mutex mutex_;
   bool kept_ MILLRACE_GUARDED_BY(mutex_);  ///< nothing is left to be settled
+  /// The store has said that the object is there, and that it is not.
+  bool refused_while_absent_ MILLRACE_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace millrace::s3_sink

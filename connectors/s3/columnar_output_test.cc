@@ -62,6 +62,7 @@ class ColumnarOutputTest : public S3WriterTest {
     };
     options.rows = rows_;
     options.store = faulty_;
+    options.conditions = conditions_;
     options.key = kKept;
     options.location = std::string("s3://b/") + kKept;
     options.spool_dir = spool_dir_;
@@ -75,15 +76,22 @@ class ColumnarOutputTest : public S3WriterTest {
     return made;
   }
 
+  /// What a lane does with a record that fits.
+  void saw(std::string_view record) {
+    const auto from = rows_->shape();
+    EXPECT_TRUE(rows_->replace(from, widened(from, record)));
+  }
+
   std::shared_ptr<RowBook> rows_;
   int conversions_ = 0;
+  bool conditions_ = true;
   std::string spool_dir_;
 };
 
 TEST_F(ColumnarOutputTest, TheObjectIsWhatWasMadeOfTheLines) {
   const auto shared = in_columns();
   ObjectWriter writer(shared);
-  EXPECT_NE(rows_->widen(R"({"a":1})"), nullptr);
+  saw(R"({"a":1})");
   SealedBatch sealed = batch("{\"a\":1}\n");
   const auto receipt = writer.write(sealed);
   ASSERT_TRUE(receipt) << receipt.error().describe();
@@ -96,7 +104,7 @@ TEST_F(ColumnarOutputTest, TheObjectIsWhatWasMadeOfTheLines) {
 TEST_F(ColumnarOutputTest, InferredColumnsAreKeptFirst) {
   const auto shared = in_columns();
   ObjectWriter writer(shared);
-  EXPECT_NE(rows_->widen(R"({"a":1,"b":null})"), nullptr);
+  saw(R"({"a":1,"b":null})");
   for (std::uint64_t i = 0; i < 2; ++i) {
     SealedBatch sealed = batch("{}\n", i, static_cast<std::int64_t>(i), static_cast<std::int64_t>(i));
     ASSERT_TRUE(writer.write(sealed));
@@ -138,13 +146,15 @@ TEST_F(ColumnarOutputTest, GivenColumnsNeedNoObject) {
 
 TEST_F(ColumnarOutputTest, WhatIsKeptAndCannotBeReadEndsTheStart) {
   for (const char* text : {"", "{}", "[]", R"({"schema":2,"columns":[]})", R"({"schema":1,"columns":[1]})",
-                           R"({"schema":1,"columns":["a null"]})", R"({"schema":1,"columns":[],"more":1})"}) {
+                           R"({"schema":1,"columns":["a null"]})", R"({"schema":1,"columns":[],"more":1})",
+                           R"({"schema":1,"columns":["a int64","a int64"]})", R"({"schema":1,"columns":[]})",
+                           R"({"schema":1,"columns":["a int64","_offset int64 required"]})"}) {
     memory_->set(kKept, text);
     const auto opened = open();
     ASSERT_FALSE(opened) << text;
     EXPECT_EQ(opened.error().code(), ErrorCode::config);
     EXPECT_THAT(opened.error().message(), HasSubstr(kKept));
-    EXPECT_THAT(opened.error().message(), HasSubstr("parquet.schema"));
+    EXPECT_THAT(opened.error().message(), HasSubstr("that object"));
   }
   faulty_->add({.op = StoreOp::get, .error = unavailable()});
   EXPECT_FALSE(open());
@@ -158,7 +168,7 @@ TEST_F(ColumnarOutputTest, ForbiddenMayMeanAbsent) {
   for (const bool there : {false, true}) {
     if (there) memory_->set(kKept, R"({"schema":1,"columns":["x string"]})");
     const auto shared = in_columns();
-    EXPECT_NE(rows_->widen(R"({"a":1})"), nullptr);
+    saw(R"({"a":1})");
     ObjectWriter writer(shared);
     SealedBatch sealed = batch("{}\n", there ? 1 : 0, there ? 1000 : 0, there ? 1001 : 999);
     const auto written = writer.write(sealed);
@@ -179,7 +189,7 @@ TEST_F(ColumnarOutputTest, OfTwoRunsTheLaterOneStops) {
     faulty_->add({.op = StoreOp::put, .key = kKept, .error = unavailable(), .done_anyway = true});
     ObjectWriter writer(shared);
     SealedBatch sealed = batch("{}\n");
-    EXPECT_NE(rows_->widen(R"({"a":1})"), nullptr);
+    saw(R"({"a":1})");
     const auto first = writer.write(sealed);
     ASSERT_FALSE(first);
     EXPECT_TRUE(first.error().is_retryable());
@@ -203,10 +213,49 @@ TEST_F(ColumnarOutputTest, AStoreWithoutConditionsIsLookedAt) {
   faulty_->add({.op = StoreOp::put, .key = kKept, .error = Error::fatal(ErrorCode::not_supported, "501")});
   ObjectWriter writer(shared);
   SealedBatch sealed = batch("{}\n");
-  EXPECT_NE(rows_->widen(R"({"a":1})"), nullptr);
+  saw(R"({"a":1})");
   const auto written = writer.write(sealed);
   ASSERT_TRUE(written) << written.error().describe();
   EXPECT_TRUE(memory_->contents().contains(kKept));
+}
+
+// The probe has found that the store overwrites whatever the condition is: of two runs the later one still stops.
+TEST_F(ColumnarOutputTest, AStoreThatIgnoresConditionsIsLookedAtFirst) {
+  conditions_ = false;
+  for (const bool taken : {false, true}) {
+    const auto shared = in_columns();
+    if (taken) memory_->set(kKept, R"({"schema":1,"columns":["other string"]})");
+    ObjectWriter writer(shared);
+    SealedBatch sealed = batch("{}\n");
+    saw(R"({"a":1})");
+    const auto written = writer.write(sealed);
+    ASSERT_EQ(written.has_value(), !taken);
+    for (const auto& request : memory_->requests()) {
+      if (request.key == kKept && request.op == StoreOp::put) EXPECT_EQ(request.condition, PutCondition::none);
+    }
+    if (taken) {
+      EXPECT_THAT(written.error().message(), HasSubstr("another run has kept other columns"));
+      EXPECT_THAT(memory_->contents().at(kKept), HasSubstr("other string"));
+    }
+    EXPECT_TRUE(memory_->remove(kKept));
+  }
+}
+
+TEST_F(ColumnarOutputTest, B09_ConditionalPutsAreRefusedThoughNothingIsThere) {
+  const auto shared = in_columns();
+  faulty_->add({.op = StoreOp::put,
+                .key = kKept,
+                .error = Error::fatal(ErrorCode::precondition_failed, "412 PreconditionFailed")});
+  ObjectWriter writer(shared);
+  SealedBatch sealed = batch("{}\n");
+  saw(R"({"a":1})");
+  const auto first = writer.write(sealed);
+  ASSERT_FALSE(first);
+  EXPECT_TRUE(first.error().is_retryable()) << "somebody may just have removed it";
+  EXPECT_THAT(first.error().message(), ::testing::Not(HasSubstr("s3:GetObject")));
+  ASSERT_TRUE(writer.write(sealed));
+  EXPECT_TRUE(memory_->contents().contains(kKept));
+  EXPECT_EQ(memory_->requests().rbegin()[1].condition, PutCondition::none);
 }
 
 TEST_F(ColumnarOutputTest, NoFieldAndNoMetadataIsNoFile) {
@@ -217,6 +266,7 @@ TEST_F(ColumnarOutputTest, NoFieldAndNoMetadataIsNoFile) {
   ASSERT_FALSE(written);
   EXPECT_EQ(written.error().code(), ErrorCode::config);
   EXPECT_THAT(written.error().message(), HasSubstr("parquet.schema"));
+  EXPECT_FALSE(memory_->contents().contains(kKept)) << "a later run may have columns";
 }
 
 // Lanes go on while a writer settles the columns: whatever they had taken by then, and take afterwards, is a row.
@@ -227,7 +277,7 @@ TEST_F(ColumnarOutputTest, LanesGoOnWhileColumnsAreSettled) {
   spec.format = EncodeFormat::rows;
   spec.include_metadata = false;
   spec.rows = rows_;
-  EXPECT_NE(rows_->widen(R"({"first":1})"), nullptr);
+  saw(R"({"first":1})");
   std::array<ByteBuffer, 2> files;
   const auto lane = [&](std::size_t number) {
     encode::RowsFormat format(spec);
@@ -258,7 +308,7 @@ TEST_F(ColumnarOutputTest, LanesGoOnWhileColumnsAreSettled) {
 TEST_F(ColumnarOutputTest, AFileIsMadeOnceForAllTries) {
   const auto shared = in_columns();
   ObjectWriter writer(shared);
-  EXPECT_NE(rows_->widen(R"({"a":1})"), nullptr);
+  saw(R"({"a":1})");
   faulty_->add({.op = StoreOp::put, .key = kKey, .times = 3, .error = unavailable()});
   SealedBatch sealed = batch("{\"a\":1}\n");
   for (int i = 0; i < 3; ++i) EXPECT_FALSE(writer.write(sealed));
@@ -273,7 +323,7 @@ TEST_F(ColumnarOutputTest, AFileIsMadeOnceForAllTries) {
 TEST_F(ColumnarOutputTest, AReplayFindsItsOwnObject) {
   for (int run = 0; run < 2; ++run) {
     const auto shared = in_columns();
-    EXPECT_NE(rows_->widen(R"({"a":1})"), nullptr);
+    saw(R"({"a":1})");
     ObjectWriter writer(shared);
     SealedBatch sealed = batch("{\"a\":1}\n");
     ASSERT_TRUE(writer.write(sealed));
@@ -283,7 +333,7 @@ TEST_F(ColumnarOutputTest, AReplayFindsItsOwnObject) {
 
 TEST_F(ColumnarOutputTest, ACancelledWriterEndsAConversion) {
   const auto shared = in_columns();
-  EXPECT_NE(rows_->widen(R"({"a":1})"), nullptr);
+  saw(R"({"a":1})");
   ObjectWriter writer(shared);
   writer.cancel();
   SealedBatch sealed = batch("{\"a\":1}\n");

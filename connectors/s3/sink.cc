@@ -101,6 +101,7 @@ class ObjectSink final : public Sink {
                                                              .files = options_.columns,
                                                              .rows = options_.encode.rows,
                                                              .store = upload->store,
+                                                             .conditions = upload->conditions.load(),
                                                              .key = kept,
                                                              .location = upload->location(kept),
                                                              .settings = options_.as.of_notes(),

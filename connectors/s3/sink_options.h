@@ -48,7 +48,8 @@ struct CheckedOptions {
   [[nodiscard]] bool in_columns() const noexcept { return encode.format == EncodeFormat::rows; }
   /// A file may come to be so large that it is sent in parts.
   [[nodiscard]] bool may_need_parts() const noexcept {
-    return seal.max_bytes == 0 || seal.max_bytes >= as.multipart_threshold;
+    // What is made of lines may be larger than they are.
+    return in_columns() || seal.max_bytes == 0 || seal.max_bytes >= as.multipart_threshold;
   }
 };
 

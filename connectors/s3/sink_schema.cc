@@ -170,7 +170,9 @@ void add_memory(Schema<Options>& s) {
   s.optional("spool_dir", &Options::spool_dir,
              "Folder for what has no room in memory. Its files have no names, so nothing is left behind.",
              {.example = "/var/lib/millrace/spool"});
-  s.optional("spool_limit", &Options::spool_limit, "Disk that spool_dir may take.", {.default_text = "no limit"});
+  s.optional("spool_limit", &Options::spool_limit,
+             "Disk that open files may take in spool_dir; of parquet, what is made of them may take as much again.",
+             {.default_text = "no limit"});
 }
 
 void add_compression(Schema<Options>& s) {

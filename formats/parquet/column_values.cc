@@ -46,9 +46,15 @@ std::size_t decimal_width(int precision) noexcept {
 
 ColumnValues::ColumnValues(const Column& column) : column_(column), width_(width_of(column)) {}
 
-void ColumnValues::add(const Cell& cell) {
+bool ColumnValues::add(const Cell& cell) {
+  // A required column has no levels: each row is read from its values.
+  if (column_.required && !cell.present) return false;
   if (!column_.required) put(levels_, static_cast<std::int16_t>(cell.present));
-  if (!cell.present) return;
+  if (cell.present) put_value(cell);
+  return true;
+}
+
+void ColumnValues::put_value(const Cell& cell) {
   switch (column_.type) {
     case ColumnType::boolean:
       return put(values_, cell.integer != 0);

@@ -20,7 +20,8 @@ class ColumnValues {
   [[nodiscard]] const Column& column() const noexcept { return column_; }
   /// Bytes of one value; 0: texts of any length.
   [[nodiscard]] std::size_t width() const noexcept { return width_; }
-  void add(const Cell& cell);
+  /// False, and nothing is added, when the column is required and the cell is null.
+  [[nodiscard]] bool add(const Cell& cell);
   /// Memory of what was added.
   [[nodiscard]] std::size_t bytes() const noexcept { return values_.size() + lengths_.size() + levels_.size(); }
 
@@ -37,6 +38,7 @@ class ColumnValues {
   void put(ByteBuffer& to, T value) {
     to.append({reinterpret_cast<const char*>(&value), sizeof value});
   }
+  void put_value(const Cell& cell);
   void put_decimal(const Cell& cell);
 
   const Column column_;

@@ -248,7 +248,10 @@ class Converter final : public ColumnarConverter {
                                               number, reader_.error().message())));
         return;
       }
-      add_row();
+      if (auto added = add_row(number); !added) {
+        output->stop(std::move(added).error());
+        return;
+      }
       if (rows_ >= options_.row_group_rows || held_ >= options_.row_group_bytes) write_row_group(*file);
       begin = end + 1;
     }
@@ -256,14 +259,18 @@ class Converter final : public ColumnarConverter {
     file->Close();
   }
 
-  void add_row() {
+  Result<void> add_row(std::size_t number) {
     const auto cells = reader_.cells();
     held_ = 0;
     for (std::size_t i = 0; i < columns_.size(); ++i) {
-      columns_[i].add(cells[i]);
+      if (!columns_[i].add(cells[i])) [[unlikely]] {
+        return fail(Error::fatal(ErrorCode::rule_broken, fmt::format("line {} has no value for the required column {}",
+                                                                     number, columns_[i].column().name)));
+      }
       held_ += columns_[i].bytes();
     }
     ++rows_;
+    return {};
   }
 
   void write_row_group(parquet::ParquetFileWriter& file) {

@@ -93,6 +93,25 @@ TEST(ParquetConverter, ALineThatIsNoRowIsNamed) {
   EXPECT_THAT(done.error().message(), HasSubstr("field 'n'"));
 }
 
+// Of lines that another encoder has made, for example. A required column has no levels, so nothing else would say that
+// there are fewer values than rows.
+TEST(ParquetConverter, ARequiredValueThatIsAbsentEndsIt) {
+  auto shape = std::make_shared<RowShape>(*shape_of({"n int64"}));
+  shape->include_metadata = true;
+  const auto take = [](std::string_view) -> Result<void> { return {}; };
+  const auto wrapped = *parquet_format().make(shape, {});
+  const auto done = wrapped->convert("{\"n\":1}\n{\"n\":2}\n", take);
+  ASSERT_FALSE(done);
+  EXPECT_THAT(done.error().message(), HasSubstr("field '_offset': is required"));
+  const auto named = converter({"_x int64 required"})->convert("{}\n{}\n", take);
+  ASSERT_FALSE(named);
+  EXPECT_THAT(named.error().message(), HasSubstr("field '_x': is required"));
+  parquet_files::ColumnValues values({"n", ColumnType::int64, true});
+  EXPECT_FALSE(values.add({}));
+  EXPECT_TRUE(values.add({.present = true}));
+  EXPECT_EQ(values.bytes(), sizeof(std::int64_t));
+}
+
 // By the table of the format's page: 1 to 2 digits in a byte, 9 in four, 18 in eight, 38 in sixteen.
 TEST(ParquetConverter, DecimalsTakeNoMoreBytesThanTheyNeed) {
   using parquet_files::decimal_width;

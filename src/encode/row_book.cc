@@ -2,82 +2,93 @@
 #include "millrace/encode/row_book.h"
 
 #include <algorithm>
-#include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 
+#include "encode/value_kind.h"
 #include "millrace/decode/json_cursor.h"
 
 namespace millrace {
 namespace {
 
-/// What a value is by its spelling, in a column that was `so_far`. A whole number beyond 64 bits keeps its digits as
-/// text, unless it comes to numbers that are rounded anyway; so does any number beyond a double.
-ColumnType type_of(std::string_view value, ColumnType so_far) {
-  switch (value.front()) {
-    case 'n':
-      return ColumnType::nothing;
-    case 't':
-    case 'f':
-      return ColumnType::boolean;
-    case '"':
-      return ColumnType::string;
-    case '{':
-    case '[':
-      return ColumnType::json;
-    default:
-      break;
+/// `column`, with room for a value of that kind. Whatever the order in which they come, the same values make the same.
+Column wider(Column column, const ValueKind& kind) {
+  const auto is_number = [](ColumnType type) { return type == ColumnType::int64 || type == ColumnType::float64; };
+  if (kind.type == ColumnType::nothing) return column;
+  column.beyond_double = column.beyond_double || kind.beyond_double;
+  if (column.type == ColumnType::nothing || column.type == kind.type) {
+    column.type = kind.type;
+  } else if (is_number(column.type) && is_number(kind.type) && !column.beyond_double) {
+    column.type = ColumnType::float64;
+  } else {
+    column.type = ColumnType::json;
   }
-  JsonCursor number;
-  std::int64_t whole = 0;
-  double real = 0;
-  if (number.open(value, 0) &&
-      number.read(whole, std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max())) {
-    return ColumnType::int64;
-  }
-  const bool rounds = so_far == ColumnType::float64 || value.find_first_of(".eE") != std::string_view::npos;
-  return rounds && number.open(value, 0) && number.read(real) ? ColumnType::float64 : ColumnType::json;
+  if (column.type != ColumnType::int64) column.beyond_double = false;
+  return column;
 }
 
-ColumnType wider(ColumnType one, ColumnType other) {
-  const auto is_number = [](ColumnType type) { return type == ColumnType::int64 || type == ColumnType::float64; };
-  if (one == other || other == ColumnType::nothing) return one;
-  if (one == ColumnType::nothing) return other;
-  return is_number(one) && is_number(other) ? ColumnType::float64 : ColumnType::json;
-}
+/// Fields that are copied once one of them changes.
+class Fields {
+ public:
+  explicit Fields(const std::vector<Column>& fields) : fields_(&fields) {}
+
+  void add(std::string_view name, const ValueKind& kind) {
+    const auto known = std::ranges::find(*fields_, name, &Column::name);
+    const auto at = static_cast<std::size_t>(known - fields_->begin());
+    if (known == fields_->end()) {
+      if (fields_->size() < kMostInferred) own().push_back(wider({std::string(name)}, kind));
+    } else if (Column next = wider(*known, kind); next != *known) {
+      own()[at] = std::move(next);
+    }
+  }
+  [[nodiscard]] std::optional<std::vector<Column>> take_changed() { return std::exchange(changed_, std::nullopt); }
+
+ private:
+  std::vector<Column>& own() {
+    if (!changed_) fields_ = &changed_.emplace(*fields_);
+    return *changed_;
+  }
+
+  const std::vector<Column>* fields_;
+  std::optional<std::vector<Column>> changed_;
+};
 
 /// Adds what `record` needs; false when it is no JSON object.
-bool add_record(std::string_view record, std::vector<Column>& fields) {
+bool add_record(std::string_view record, Fields& fields) {
   JsonCursor cursor;
+  JsonCursor of_value;
   cursor.unknown_fields(UnknownFields::tell);
   if (!cursor.open(record, 0) || !cursor.at_object() || !cursor.enter_object()) return false;
   for (;;) {
     const int field = cursor.next_field(nullptr, 0, 0);
     if (field == JsonCursor::kEnd) return cursor.close();
     if (field != JsonCursor::kUnknown) return false;
-    const std::string name(cursor.unknown_key());
+    const std::string_view name = cursor.unknown_key();
     decode::Json value;
     if (!cursor.read(value)) return false;
-    if (!names_column(name) || name.starts_with(kOwnColumns)) continue;
-    const auto known = std::ranges::find(fields, name, &Column::name);
-    if (known != fields.end()) {
-      known->type = wider(known->type, type_of(value.view, known->type));
-    } else if (fields.size() < kMostInferred) {
-      fields.push_back({name, type_of(value.view, ColumnType::nothing)});
-    }
+    if (names_column(name) && !is_own_column(name)) fields.add(name, kind_of(value.view, of_value));
   }
 }
 
 }  // namespace
 
-std::shared_ptr<const RowShape> RowBook::widen(std::string_view record) {
+std::shared_ptr<const RowShape> widened(const std::shared_ptr<const RowShape>& shape, std::string_view record) {
+  if (shape->settled) return shape;
+  Fields fields(shape->fields);
+  if (!add_record(record, fields)) return shape;
+  auto changed = fields.take_changed();
+  if (!changed) return shape;
+  RowShape next = *shape;
+  next.fields = *std::move(changed);
+  return std::make_shared<const RowShape>(std::move(next));
+}
+
+bool RowBook::replace(const std::shared_ptr<const RowShape>& from, std::shared_ptr<const RowShape> to) {
   const MutexLock lock(mutex_);
-  if (shape_->settled) return shape_;
-  RowShape next = *shape_;
-  if (add_record(record, next.fields) && next.fields != shape_->fields) {
-    shape_ = std::make_shared<const RowShape>(std::move(next));
-  }
-  return shape_;
+  if (shape_ != from) return false;
+  shape_ = std::move(to);
+  return true;
 }
 
 std::shared_ptr<const RowShape> RowBook::settle() {
@@ -88,6 +99,7 @@ std::shared_ptr<const RowShape> RowBook::settle() {
   // Whatever comes of a field that was null so far.
   for (Column& column : next.fields) {
     if (column.type == ColumnType::nothing) column.type = ColumnType::json;
+    column.beyond_double = false;
   }
   shape_ = std::make_shared<const RowShape>(std::move(next));
   return shape_;

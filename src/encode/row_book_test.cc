@@ -42,9 +42,16 @@ std::string texts(const RowShape& shape) {
   return all;
 }
 
+/// What a lane does with a record that fits.
+std::shared_ptr<const RowShape> widen(RowBook& book, std::string_view record) {
+  const auto from = book.shape();
+  EXPECT_TRUE(book.replace(from, widened(from, record)));
+  return book.shape();
+}
+
 std::string inferred(const std::vector<std::string>& records) {
   RowBook book(open_shape());
-  for (const std::string& record : records) EXPECT_NE(book.widen(record), nullptr);
+  for (const std::string& record : records) EXPECT_NE(widen(book, record), nullptr);
   return texts(*book.settle());
 }
 
@@ -61,8 +68,40 @@ TEST(RowBook, TypesWiden) {
   EXPECT_EQ(inferred({R"({"a":1.5})", R"({"a":1})", R"({"b":true})", R"({"b":1})"}), "a double, b json");
 }
 
+// 2^53 is the last whole number up to which a double has all.
+TEST(RowBook, NoWholeNumberIsRounded) {
+  const std::string exact = R"({"a":-9007199254740992})";
+  const std::string large = R"({"a":9007199254740993})";
+  const std::string real = R"({"a":0.5})";
+  const std::string huge = R"({"a":9223372036854775808})";
+  EXPECT_EQ(inferred({exact, real}), "a double");
+  EXPECT_EQ(inferred({exact, large, exact}), "a int64");
+  for (const auto& records : {std::vector{large, real}, std::vector{real, large}, std::vector{exact, real, large},
+                              std::vector{exact, large, real}, std::vector{real, huge}, std::vector{huge, real}}) {
+    EXPECT_EQ(inferred(records), "a json") << records.front();
+  }
+}
+
+TEST(RowBook, TextThatIsNoneIsJson) {
+  EXPECT_EQ(inferred({R"({"a":"x"})", R"({"a":"\ud800"})"}), "a json");
+  EXPECT_EQ(inferred({R"({"a":"\ud800"})", R"({"a":"\ud83d\ude00"})"}), "a json");
+  EXPECT_EQ(inferred({R"({"a":"\ud83d\ude00"})"}), "a string");
+}
+
+TEST(RowBook, OfTwoThatWidenTheLaterBeginsAnew) {
+  RowBook book(open_shape());
+  const auto from = book.shape();
+  const auto one = widened(from, R"({"a":1})");
+  EXPECT_TRUE(book.replace(from, one));
+  EXPECT_FALSE(book.replace(from, widened(from, R"({"b":1})")));
+  EXPECT_EQ(widened(one, R"({"a":2,"_extra":1})"), one) << "nothing is copied where nothing changes";
+  EXPECT_EQ(texts(*book.shape()), "a int64");
+}
+
 TEST(RowBook, WhatIsNoColumnIsLeftOut) {
-  EXPECT_EQ(inferred({R"({"_id":1,"a\"b":1,"":1," c":1,"d.e":1,"\u00e4":1,"\ud800":1})"}), "d.e int64, ä int64");
+  EXPECT_EQ(
+      inferred({R"({"_offset":1,"_extra":1,"_headers":1,"_id":1,"a\"b":1,"":1," c":1,"d.e":1,"\u00e4":1,"\ud800":1})"}),
+      "_id int64, d.e int64, ä int64");
   EXPECT_EQ(inferred({"[1]", "1", "{", R"({"a":1)", R"({"a":1}})"}), "");
 }
 
@@ -70,17 +109,17 @@ TEST(RowBook, ThereAreNoMoreColumnsThanThat) {
   std::string record = "{";
   for (std::size_t i = 0; i < kMostInferred + 5; ++i) record += (i == 0 ? "\"f" : ",\"f") + std::to_string(i) + "\":1";
   RowBook book(open_shape());
-  EXPECT_EQ(book.widen(record + "}")->fields.size(), kMostInferred);
+  EXPECT_EQ(widen(book, record + "}")->fields.size(), kMostInferred);
 }
 
 TEST(RowBook, SettledIsSettled) {
   RowBook book(open_shape());
-  EXPECT_EQ(texts(*book.widen(R"({"a":1,"b":null})")), "a int64, b null");
+  EXPECT_EQ(texts(*widen(book, R"({"a":1,"b":null})")), "a int64, b null");
   EXPECT_EQ(texts(*book.settle()), "a int64, b json");
-  EXPECT_EQ(texts(*book.widen(R"({"a":"x","c":1})")), "a int64, b json");
+  EXPECT_EQ(texts(*widen(book, R"({"a":"x","c":1})")), "a int64, b json");
   RowBook other(open_shape());
   other.settle_as({{"x", ColumnType::date}});
-  EXPECT_EQ(texts(*other.widen(R"({"c":1})")), "x date");
+  EXPECT_EQ(texts(*widen(other, R"({"c":1})")), "x date");
   EXPECT_TRUE(other.shape()->settled);
 }
 
@@ -119,6 +158,54 @@ TEST(RowsFormat, WritesLinesOfRecordsThatFit) {
   ASSERT_TRUE(format.encode(decode::Bytes{R"({"a":2})"}, meta, out));
 }
 
+// What is refused leaves no column behind; and a lane asks the book for what would otherwise be rounded.
+TEST(RowsFormat, OnlyRecordsThatFitWiden) {
+  for (const auto unknown : {UnknownColumns::keep, UnknownColumns::fail}) {
+    auto book = std::make_shared<RowBook>(open_shape(unknown));
+    encode::RowsFormat format(spec_of(book));
+    ByteBuffer out;
+    ASSERT_TRUE(format.encode(decode::Json{R"({"a":1})", false}, {}, out));
+    const char* bad =
+        unknown == UnknownColumns::keep ? R"({"a":2.5,"b":1,"\ud800":1})" : R"({"a":2.5,"b":1,"_extra":1})";
+    const auto refused = format.encode(decode::Json{bad, false}, {}, out);
+    ASSERT_FALSE(refused);
+    EXPECT_THAT(refused.error().message(), HasSubstr(unknown == UnknownColumns::keep ? "surrogate" : "is no column"));
+    EXPECT_EQ(texts(*book->shape()), "a int64");
+    ASSERT_TRUE(format.encode(decode::Json{R"({"a":9007199254740993})", false}, {}, out));
+    ASSERT_TRUE(format.encode(decode::Json{R"({"a":2.5})", false}, {}, out));
+    EXPECT_EQ(texts(*book->settle()), "a json");
+  }
+  auto book = std::make_shared<RowBook>(open_shape());
+  encode::RowsFormat format(spec_of(book));
+  ByteBuffer out;
+  for (const char* record : {R"({"a":0.5,"s":"x"})", R"({"a":9007199254740993})", R"({"s":"\ud800"})"})
+    ASSERT_TRUE(format.encode(decode::Json{record, false}, {}, out)) << record;
+  EXPECT_EQ(texts(*book->settle()), "a json, s json");
+}
+
+// The writer reads a record inside of a wrapper: 1024 levels are the most of both together.
+TEST(RowsFormat, DepthCountsWhatStandsAroundARecord) {
+  for (const bool metadata : {false, true}) {
+    for (const std::size_t depth : {1022U, 1023U, 1024U, 1025U}) {
+      RowShape shape = open_shape();
+      shape.include_metadata = metadata;
+      auto book = std::make_shared<RowBook>(shape);
+      encode::RowsFormat format(spec_of(book));
+      const std::string record = "{\"a\":" + std::string(depth - 1, '[') + std::string(depth - 1, ']') + "}";
+      ByteBuffer out;
+      const auto done = format.encode(decode::Json{record, false}, {}, out);
+      EXPECT_EQ(done.has_value(), depth <= (metadata ? 1023U : 1024U)) << depth;
+      if (!done) {
+        EXPECT_EQ(done.error().error_class(), ErrorClass::record);
+        EXPECT_EQ(texts(*book->settle()), "") << "it leaves no column behind";
+        continue;
+      }
+      RowReader reader(book->settle(), RowReader::Of::line);
+      EXPECT_TRUE(reader.read(out.view().substr(0, out.size() - 1), 0)) << depth;
+    }
+  }
+}
+
 // Of a type of the user's, looked into as it is written.
 TEST(RowsFormat, TypedRecordsAreRowsToo) {
   RowShape shape;
@@ -136,15 +223,18 @@ TEST(RowsFormat, TypedRecordsAreRowsToo) {
 
 /// Any value, some of them nested.
 rc::Gen<std::string> any_value() {
-  return rc::gen::element<std::string>("null", "true", "0", "-7", "9007199254740993", "9223372036854775808", "1.5",
-                                       "1e400", "\"x\"", "\"\\u00e9\"", "{\"a\":1}", "[1,null]", "\"\\ud800\"");
+  static const std::string deep = std::string(1022, '[') + std::string(1022, ']');
+  return rc::gen::elementOf(std::vector<std::string>{deep, "[" + deep + "]", "[[" + deep + "]]", "null", "true", "0",
+                                                     "-7", "9007199254740993", "9223372036854775808", "1.5", "1e400",
+                                                     "\"x\"", "\"\\u00e9\"", "{\"a\":1}", "[1,null]", "\"\\ud800\""});
 }
 
 std::string any_record() {
   std::string record = "{";
   const int count = *rc::gen::inRange(0, 5);
   for (int i = 0; i < count; ++i) {
-    record += (i == 0 ? "\"" : ",\"") + *rc::gen::element<std::string>("a", "b", "c", "d.e", "_f", "\\u0061") +
+    record += (i == 0 ? "\"" : ",\"") +
+              *rc::gen::element<std::string>("a", "b", "c", "d.e", "_f", "_extra", "\\ud800", "\\u0061") +
               "\":" + *any_value();
   }
   return record + "}";
@@ -153,7 +243,9 @@ std::string any_record() {
 // Two lanes, each with what it saw last, and a writer that settles somewhere in between.
 RC_GTEST_PROP(RowBook, WhatWasTakenIsARow, ()) {
   const auto unknown = *rc::gen::element(UnknownColumns::keep, UnknownColumns::ignore, UnknownColumns::fail);
-  auto book = std::make_shared<RowBook>(open_shape(unknown));
+  RowShape shape = open_shape(unknown);
+  shape.include_metadata = *rc::gen::arbitrary<bool>();
+  auto book = std::make_shared<RowBook>(shape);
   std::vector<encode::RowsFormat> lanes;
   lanes.emplace_back(spec_of(book));
   lanes.emplace_back(spec_of(book));

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "encode/cell_text.h"
+#include "encode/value_kind.h"
 #include "millrace/base/printable.h"
 #include "millrace/decode/json_checker.h"
 #include "millrace/encode/json_writer.h"
@@ -44,6 +45,8 @@ RowReader::RowReader(std::shared_ptr<const RowShape> shape, Of of)
     levels_[top].below[payload] = static_cast<int>(record_level_);
   }
   const std::size_t own = columns_.size() - shape_->fields.size() - (shape_->unknown == UnknownColumns::keep ? 1 : 0);
+  // Metadata of a record alone is not looked for.
+  if (of == Of::record) first_checked_ = own;
   for (; slot < own; ++slot) {
     if (!in_wrapper) continue;
     const std::size_t at = add_name(top, std::string_view(columns_[slot].name).substr(kOwnColumns.size()));
@@ -91,7 +94,8 @@ void RowReader::add_field(std::size_t level, std::string_view path, int slot) {
 bool RowReader::read(std::string_view document, std::size_t readable_padding) {
   for (Cell& cell : cells_) cell = {};
   bytes_.clear();
-  extra_.clear();
+  extras_.clear();
+  extra_names_.clear();
   prefix_.clear();
   path_.clear();
   refused_ = met_unknown_ = false;
@@ -99,11 +103,8 @@ bool RowReader::read(std::string_view document, std::size_t readable_padding) {
   // Views of it are handed out, so it must not move while the document lasts.
   bytes_.reserve(document.size());
   if (!walk(0) || !cursor_.close() || !check_required()) return false;
-  if (!extra_.empty()) {
-    extra_.push_back('}');
-    cells_.back().present = true;
-    cells_.back().text = extra_.view();
-  }
+  if (!extras_.empty()) [[unlikely]]
+    put_extra();
   return true;
 }
 
@@ -116,7 +117,7 @@ bool RowReader::walk(std::size_t level) {
     if (field == JsonCursor::kEnd) return true;
     if (field == JsonCursor::kFault) return false;
     if (field == JsonCursor::kUnknown) {
-      if (!take_unknown()) return false;
+      if (!take_unknown(level)) return false;
       continue;
     }
     expected = field + 1;
@@ -142,6 +143,7 @@ bool RowReader::step_inside(std::size_t level, std::string_view name) {
 }
 
 void RowReader::forget(std::size_t level) {
+  ++levels_[level].walk;
   for (std::size_t i = 0; i < levels_[level].names.size(); ++i) {
     if (const int slot = levels_[level].slot[i]; slot >= 0) cells_[static_cast<std::size_t>(slot)].present = false;
     if (const int below = levels_[level].below[i]; below >= 0) forget(static_cast<std::size_t>(below));
@@ -167,10 +169,13 @@ bool RowReader::take(std::size_t slot) {
       taken = cursor_.read(cell.integer, std::numeric_limits<std::int32_t>::min(),
                            std::numeric_limits<std::int32_t>::max());
       break;
-    case ColumnType::int64:
-      taken = cursor_.read(cell.integer, std::numeric_limits<std::int64_t>::min(),
-                           std::numeric_limits<std::int64_t>::max());
+    case ColumnType::int64: {
+      // The first that a double would round is told to the book, as if it did not fit.
+      const bool any = shape_->settled || column.beyond_double;
+      taken = cursor_.read(cell.integer, any ? std::numeric_limits<std::int64_t>::min() : -kMostInDouble,
+                           any ? std::numeric_limits<std::int64_t>::max() : kMostInDouble);
       break;
+    }
     case ColumnType::float32: {
       float value = 0;
       taken = cursor_.read(value);
@@ -178,7 +183,7 @@ bool RowReader::take(std::size_t slot) {
       break;
     }
     case ColumnType::float64:
-      taken = cursor_.read(cell.real);
+      taken = shape_->settled ? cursor_.read(cell.real) : take_exact_double(cell);
       break;
     case ColumnType::string:
       taken = cursor_.read(cell.text);
@@ -200,6 +205,17 @@ bool RowReader::take(std::size_t slot) {
   }
   cell.present = taken;
   return taken;
+}
+
+/// While columns are being inferred no whole number is rounded: the column becomes another.
+bool RowReader::take_exact_double(Cell& cell) {
+  decode::Json value;
+  if (!cursor_.read(value)) return false;
+  const ValueKind kind = kind_of(value.view, of_value_);
+  cell.real = kind.real;
+  const bool holds = kind.type == ColumnType::float64 || (kind.type == ColumnType::int64 && !kind.beyond_double);
+  return holds || refuse(ErrorCode::wrong_type,
+                         fmt::format("expected a number that a double holds, found {}", printable(value.view, kShown)));
 }
 
 bool RowReader::take_text(const Column& column, Cell& cell) {
@@ -240,7 +256,7 @@ bool RowReader::take_decimal(const Column& column, Cell& cell) {
 }
 
 /// The cursor stands before the value of a field that is no column.
-bool RowReader::take_unknown() {
+bool RowReader::take_unknown(std::size_t level) {
   met_unknown_ = true;
   const std::string_view key = cursor_.unknown_key();
   if (shape_->unknown == UnknownColumns::fail) {
@@ -257,26 +273,50 @@ bool RowReader::take_unknown() {
       inside(name);
       return refused;
     }
-    extra_.push_back(extra_.empty() ? '{' : ',');
-    if (prefix_.empty()) {
-      append_json_string(extra_, key);
-    } else {
-      append_json_string(extra_, prefix_ + std::string(key));
-    }
-    extra_.push_back(':');
+    Extra extra{.name = extra_names_.size(), .level = level, .walk = levels_[level].walk};
+    extra_names_.append(prefix_);
+    extra_names_.append(key);
+    extra.name_size = extra_names_.size() - extra.name;
+    extras_.push_back(extra);
   }
   decode::Json value;
   if (!cursor_.read(value)) return false;
-  if (shape_->unknown == UnknownColumns::keep) extra_.append(value.view);
+  if (shape_->unknown == UnknownColumns::keep) extras_.back().value = value.view;
   return true;
 }
 
+/// Of a name that comes twice the last counts, as it does of columns.
+void RowReader::put_extra() {
+  std::erase_if(extras_, [this](const Extra& extra) { return extra.walk != levels_[extra.level].walk; });
+  const std::string_view names = extra_names_.view();
+  const auto name_of = [names](const Extra& extra) { return names.substr(extra.name, extra.name_size); };
+  if (extras_.size() > 1) {
+    std::ranges::sort(extras_, [&](const Extra& one, const Extra& other) {
+      if (one.name_size != other.name_size) return one.name_size < other.name_size;
+      const int order = name_of(one).compare(name_of(other));
+      return order != 0 ? order < 0 : one.name > other.name;
+    });
+    const auto repeated = std::ranges::unique(extras_, {}, name_of);
+    extras_.erase(repeated.begin(), repeated.end());
+    std::ranges::sort(extras_, {}, &Extra::name);
+  }
+  if (extras_.empty()) return;
+  extra_.clear();
+  for (const Extra& extra : extras_) {
+    extra_.push_back(&extra == extras_.data() ? '{' : ',');
+    append_json_string(extra_, name_of(extra));
+    extra_.push_back(':');
+    extra_.append(extra.value);
+  }
+  extra_.push_back('}');
+  cells_.back().present = true;
+  cells_.back().text = extra_.view();
+}
+
 bool RowReader::check_required() {
-  for (std::size_t slot = 0; slot < columns_.size(); ++slot) {
+  for (std::size_t slot = first_checked_; slot < columns_.size(); ++slot) {
     const Column& column = columns_[slot];
     if (!column.required || cells_[slot].present) continue;
-    // Metadata of a record alone is not looked for.
-    if (column.name.starts_with(kOwnColumns)) continue;
     const bool refused = refuse(ErrorCode::missing_field, "is required, and absent or null");
     inside(column.name);
     return refused;

@@ -85,6 +85,17 @@ TEST(RowReader, OfANameThatComesTwiceTheLastCounts) {
   EXPECT_EQ(row({"u.a int64", "u.b int64"}, R"({"u":{"a":1},"u":{"b":2}})"), "null|2");
 }
 
+// Of a field that is no column too, also when the object that it was in comes again.
+TEST(RowReader, TheLastCountsOfWhatIsNoColumn) {
+  const std::vector<std::string> columns{"u.id int64"};
+  const auto kept = [&](std::string_view document) { return row(columns, document, UnknownColumns::keep); };
+  EXPECT_EQ(kept(R"({"u":{"x":1},"u":{"id":2}})"), "2|null");
+  EXPECT_EQ(kept(R"({"u":{"x":1,"id":3},"u":null,"y":4})"), R"(null|{"y":4})");
+  EXPECT_EQ(kept(R"({"u":{"x":1},"u.x":2})"), R"(null|{"u.x":2})");
+  EXPECT_EQ(kept(R"({"u.x":2,"u":{"x":1}})"), R"(null|{"u.x":1})");
+  EXPECT_EQ(kept(R"({"b":1,"a":2,"cc":3,"b":4,"\u0061":5,"b":6})"), R"(null|{"cc":3,"a":5,"b":6})");
+}
+
 TEST(RowReader, WhatDoesNotFitIsNamed) {
   EXPECT_THAT(row({"n int32"}, R"({"n":2147483648})"),
               AllOf(HasSubstr("field 'n' (byte 5)"), HasSubstr("found 2147483648")));
@@ -136,6 +147,20 @@ TEST(RowReader, ALineHasItsMetadata) {
   EXPECT_EQ(row(reader, R"({"offset":8,"partition_id":3,"payload":{}})"), "8|null|null|null|3|null|null|null|null");
   RowReader of_record(shape, RowReader::Of::record);
   EXPECT_EQ(row(of_record, R"({"a":1,"payload":"p"})"), "null|null|null|null|null|null|1|p|null");
+}
+
+// Only metadata of a record alone are not looked for: a line without them is another encoder's, and a column may have
+// a name like theirs.
+TEST(RowReader, WhatIsRequiredIsLookedFor) {
+  auto shape = std::make_shared<RowShape>(*shape_of({"_x int64 required"}));
+  RowReader bare(shape, RowReader::Of::line);
+  EXPECT_THAT(row(bare, "{}"), HasSubstr("field '_x': is required"));
+  shape = std::make_shared<RowShape>(*shape_of({"a int64"}));
+  shape->include_metadata = true;
+  RowReader wrapped(shape, RowReader::Of::line);
+  EXPECT_THAT(row(wrapped, R"({"a":1})"), HasSubstr("field '_offset': is required"));
+  RowReader of_record(shape, RowReader::Of::record);
+  EXPECT_TRUE(of_record.read(R"({"a":1})", 0));
 }
 
 // Of inferred columns a dot is a character like others.

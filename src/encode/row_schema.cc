@@ -7,6 +7,7 @@
 #include <array>
 #include <charconv>
 #include <optional>
+#include <unordered_set>
 #include <utility>
 
 #include "millrace/base/printable.h"
@@ -134,20 +135,28 @@ std::vector<Column> RowShape::columns() const {
   return all;
 }
 
-Result<void> check_columns(const std::vector<Column>& columns) {
-  for (std::size_t i = 0; i < columns.size(); ++i) {
-    const std::string& name = columns[i].name;
+bool is_own_column(std::string_view name) noexcept {
+  constexpr std::array<std::string_view, 7> kOwn{"_offset",       "_timestamp", "_stream", "_topic",
+                                                 "_partition_id", "_headers",   "_extra"};
+  return std::ranges::find(kOwn, name) != kOwn.end();
+}
+
+Result<void> check_columns(const std::vector<Column>& columns, bool dots_lead_inside) {
+  std::unordered_set<std::string_view> names;
+  for (const Column& column : columns) {
+    const std::string& name = column.name;
     const auto refuse = [&](std::string_view why) {
       return fail(Error::config(fmt::format("'{}' {}", printable(name, 200), why)));
     };
-    if (name.starts_with(kOwnColumns)) return refuse("begins with '_', as the sink's own columns do");
+    if (is_own_column(name)) return refuse("is a column of the sink's own");
+    if (!names.insert(name).second) return refuse("is there twice");
+    if (!dots_lead_inside) continue;
     if (name.starts_with('.') || name.ends_with('.') || name.find("..") != std::string::npos)
       return refuse("has an empty name between its dots, which lead inside objects");
-    for (std::size_t j = 0; j < i; ++j) {
-      if (columns[j].name == name) return refuse("is there twice");
-      if (leads_to(columns[j].name, name) || leads_to(name, columns[j].name)) {
-        return refuse(fmt::format("and '{}' cannot both be columns: one is inside of the other",
-                                  printable(columns[j].name, 200)));
+    for (const std::string_view other : names) {
+      if (leads_to(other, name) || leads_to(name, other)) {
+        return refuse(
+            fmt::format("and '{}' cannot both be columns: one is inside of the other", printable(other, 200)));
       }
     }
   }

@@ -59,8 +59,21 @@ TEST(RowSchema, ColumnsThatDoNotGoTogether) {
   EXPECT_THAT(refused_together({"a", "b", "a"}), HasSubstr("twice"));
   EXPECT_THAT(refused_together({"a.b", "a"}), HasSubstr("inside of the other"));
   EXPECT_THAT(refused_together({"a", "a.b.c"}), HasSubstr("inside of the other"));
-  EXPECT_THAT(refused_together({"_offset"}), HasSubstr("begins with '_'"));
+  for (const char* name : {"_offset", "_timestamp", "_stream", "_topic", "_partition_id", "_headers", "_extra"})
+    EXPECT_THAT(refused_together({name}), HasSubstr("of the sink's own")) << name;
+  EXPECT_EQ(refused_together({"_id", "_source.id", "_offsets"}), "accepted") << "what other systems name so";
   for (const char* name : {".a", "a.", "a..b"}) EXPECT_THAT(refused_together({name}), HasSubstr("empty name")) << name;
+}
+
+// Of names without such dots only those that are the same are one.
+TEST(RowSchema, ColumnsThatWereInferred) {
+  const auto refused = [](const std::vector<Column>& columns) {
+    const auto checked = check_columns(columns, false);
+    return checked ? "accepted" : checked.error().message();
+  };
+  EXPECT_EQ(refused({{"a"}, {"a.b"}, {".c"}, {"d..e"}}), "accepted");
+  EXPECT_THAT(refused({{"a"}, {"a.b"}, {"a"}}), HasSubstr("'a' is there twice"));
+  EXPECT_THAT(refused({{"_extra"}}), HasSubstr("of the sink's own"));
 }
 
 TEST(RowSchema, AFileHasMetadataInFrontAndTheRestBehind) {

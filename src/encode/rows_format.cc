@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millrace/encode/rows_format.h"
 
+#include <algorithm>
+#include <string>
 #include <utility>
+
+#include "millrace/decode/json_checker.h"
 
 namespace millrace::encode {
 namespace {
@@ -17,6 +21,13 @@ EncodeSpec bare(EncodeSpec spec) {
   return spec;
 }
 
+// A document of fewer objects and arrays than this is not too deep.
+constexpr std::size_t kDeep = 1000;
+
+[[gnu::cold]] std::unexpected<Error> refuse(const RowReader& reader) {
+  return fail(reader.error().prefixed("the record is no row of the file's columns: "));
+}
+
 }  // namespace
 
 RowsFormat::RowsFormat(const EncodeSpec& spec)
@@ -28,17 +39,52 @@ RowsFormat::RowsFormat(const EncodeSpec& spec)
 }
 
 Result<void> RowsFormat::check(std::string_view record) {
+  if (wraps_) MILLRACE_TRY(check_depth(record));
   if (!reader_) reader_ = std::make_unique<RowReader>(spec_.rows->shape(), RowReader::Of::record);
-  bool fits = reader_->read(record, 0);
-  if (!reader_->shape()->settled && (!fits || reader_->met_unknown())) [[unlikely]] {
-    if (auto shape = spec_.rows->widen(record); shape != reader_->shape()) {
-      reader_ = std::make_unique<RowReader>(std::move(shape), RowReader::Of::record);
-      fits = reader_->read(record, 0);
+  const bool fits = reader_->read(record, 0);
+  if (!reader_->shape()->settled && (!fits || reader_->met_unknown())) [[unlikely]]
+    return check_wider(record, fits);
+  if (!fits) [[unlikely]]
+    return refuse(*reader_);
+  return {};
+}
+
+/// The writer reads a record one level further inside than it stands here.
+Result<void> RowsFormat::check_depth(std::string_view record) {
+  if (record.size() < 2 * kDeep) [[likely]]
+    return {};
+  const auto opens = std::ranges::count(record, '{') + std::ranges::count(record, '[');
+  if (opens < static_cast<std::ptrdiff_t>(kDeep)) return {};
+  std::string inside;
+  inside.reserve(record.size() + 2);
+  inside.append("[").append(record).append("]");
+  JsonChecker checker;
+  decode::Json json;
+  // What is no JSON at all is the reader's to say.
+  if (checker.check(inside, 0, json) || !checker.check(record, 0, json)) return {};
+  return fail(Error::record(ErrorCode::malformed,
+                            "the record's objects and arrays lie too deep in each other: with the object around it, "
+                            "in which its metadata stand, there is one more than a document may have"));
+}
+
+/// Makes room for `record`; in the book only when it fits then, so that what is refused leaves no column behind.
+Result<void> RowsFormat::check_wider(std::string_view record, bool fits) {
+  for (;;) {
+    const std::shared_ptr<const RowShape> now = spec_.rows->shape();
+    std::shared_ptr<const RowShape> next = widened(now, record);
+    if (next == reader_->shape()) return fits ? Result<void>() : refuse(*reader_);
+    auto reader = std::make_unique<RowReader>(next, RowReader::Of::record);
+    fits = reader->read(record, 0);
+    if (next == now) {
+      reader_ = std::move(reader);
+      return fits ? Result<void>() : refuse(*reader_);
+    }
+    if (!fits) return refuse(*reader);
+    if (spec_.rows->replace(now, std::move(next))) {
+      reader_ = std::move(reader);
+      return {};
     }
   }
-  if (!fits) [[unlikely]]
-    return fail(reader_->error().prefixed("the record is no row of the file's columns: "));
-  return {};
 }
 
 }  // namespace millrace::encode

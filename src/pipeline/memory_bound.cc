@@ -184,13 +184,15 @@ void add_conversions(const Sink& sink, const ChunkBound& chunk, std::uint64_t re
   const std::uint64_t group = bounded_sum(sink.traits().writer_memory, bounded_product(kColumnarLineMemory, record));
   // A value of few digits is wider in memory than as text; and each column has a head in each row group.
   constexpr std::uint64_t kHeads = std::uint64_t{4} << 20U;
-  const bool spills = !sink.seal_policy().spool_dir.empty();
+  // What finds no room in a spool that has a limit stays in memory.
+  const bool spills = !sink.seal_policy().spool_dir.empty() && sink.seal_policy().spool_limit == 0;
   const std::uint64_t made = spills ? kConvertedInMemory : bounded_sum(bounded_product(2, chunk.whole), kHeads);
   parts.push_back(
       {"files in columns", bounded_product(writers, bounded_sum(group, made)),
        fmt::format("{} x a row group being made (parquet.row_group_size), and {}", of_these(writers, "writer"),
                    spills ? fmt::format("{} of a file, which goes to spool_dir", bytes_text(made))
-                          : fmt::format("a file that is whole, {} (less with spool_dir)", bytes_text(made)))});
+                          : fmt::format("a file that is whole, {} (less with spool_dir, and no spool_limit)",
+                                        bytes_text(made)))});
 }
 
 void add_writers(const Sink& sink, std::string_view of, std::vector<MemoryPart>& parts) {

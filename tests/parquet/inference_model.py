@@ -3,25 +3,29 @@
 import json
 
 
-def kind_of(text, so_far):
-    """Of a value, spelled as JSON, in a column of that kind."""
+def kind_of(text):
+    """Of a value, spelled as JSON."""
     if text == "null":
         return None
     if text in ("true", "false"):
         return "bool"
     if text[0] == '"':
-        return "string"
+        # Half of a surrogate pair is no text.
+        return "json" if any("\ud800" <= c <= "\udfff" for c in json.loads(text)) else "string"
     if text[0] in "{[":
         return "json"
-    if so_far == "double" or any(c in text for c in ".eE"):
+    if any(c in text for c in ".eE"):
         return "double" if abs(float(text)) != float("inf") else "json"
     return "int64" if -(2**63) <= int(text) < 2**63 else "json"
 
 
-def wider(one, other):
-    if one is None or other is None or one == other:
-        return other if one is None else one
-    return "double" if {one, other} == {"int64", "double"} else "json"
+def column_of(texts):
+    """Of all values of a field, in whatever order: None where all are null."""
+    kinds = {kind_of(text) for text in texts} - {None}
+    if len(kinds) < 2:
+        return kinds.pop() if kinds else None
+    whole = [int(text) for text in texts if kind_of(text) == "int64"]
+    return "double" if kinds == {"int64", "double"} and max(map(abs, whole)) <= 2**53 else "json"
 
 
 def as_cell(text, kind):
@@ -45,5 +49,6 @@ def any_value(rng):
             lambda: json.dumps("".join(rng.choice(letters) for _ in range(rng.randrange(6))), ensure_ascii=rng.random() < 0.5),
             lambda: json.dumps({"k": [rng.randrange(9), None]}),
             lambda: "[]",
+            lambda: '"\\ud800"',
         ]
     )()

@@ -26,7 +26,7 @@ import duckdb  # noqa: E402
 import pyarrow as pa  # noqa: E402
 import pyarrow.parquet as pq  # noqa: E402
 import s3_client  # noqa: E402
-from inference_model import any_value, as_cell, kind_of, wider  # noqa: E402
+from inference_model import any_value, as_cell, column_of  # noqa: E402
 
 ACCESS_KEY, SECRET_KEY = "AKIDEXAMPLE", "wJalrXUtnFEMI+K7MDENG/bPxRfiCYEXAMPLEKEY"  # which the fault server knows
 UTC = datetime.timezone.utc
@@ -273,6 +273,14 @@ def case_inferred(rig, _server):
     first = rows(rig.files())
     same(first[0], {"n": 1.0, "s": "x", "z": None, "o": None, "big": None, "_extra": None}, "the first")
     same(first[1], {"n": 2.5, "s": None, "z": None, "o": '{"a":1}', "big": "12345678901234567890", "_extra": None}, "the second")
+    # Whole numbers that a double would round are not, whichever comes first.
+    for out, order in (("large", [0, 1]), ("large-later", [1, 0])):
+        shutil.rmtree(rig.path("in"))
+        lines = ['{"n":9007199254740993,"_id":"x"}', '{"n":2.5,"_id":"y"}']
+        rig.put("a.ndjson", [lines[i] for i in order])
+        rig.run(["include_metadata: false"], out=out)
+        same(rig.kept_columns(out), ["n json", "_id string"], "kept")
+        same([row["n"] for row in rows(rig.files(out))], [["9007199254740993", "2.5"][i] for i in order], "numbers")
     # Another run, with a field more, and values of other types.
     shutil.rmtree(rig.path("in"))
     rig.put("b.ndjson", ['{"new":[true],"n":3,"z":{"now": "known"}}', '{"s":7}', '{"s":"ok"}'])
@@ -302,10 +310,11 @@ def case_model(rig, _server):
             chosen = [name for name in names if rng.random() < 0.6]
             rng.shuffle(chosen)
             records.append({name: rng.choice(habits[name]) for name in chosen})
-        kinds = {}
+        values = {}
         for record in records:
             for name, text in record.items():
-                kinds[name] = wider(kinds.get(name), kind_of(text, kinds.get(name)))
+                values.setdefault(name, []).append(text)
+        kinds = {name: column_of(texts) for name, texts in values.items()}
         shutil.rmtree(rig.path("in"), ignore_errors=True)
         rig.put("a.ndjson", ["{" + ",".join(f"{json.dumps(n)}:{t}" for n, t in record.items()) + "}" for record in records])
         out = f"out-{round_number}"

@@ -56,7 +56,11 @@ unpack_duckdb() {
 
 case ${1:-} in
 --where | --where-python) ;;
---python) with_lock arrow unpack_arrow && with_lock arrow unpack_duckdb ;;
+--python)
+  # Not joined by &&, under which nothing inside of the first would end it.
+  with_lock arrow unpack_arrow
+  with_lock arrow unpack_duckdb
+  ;;
 *) with_lock arrow unpack_arrow ;;
 esac
 case ${1:-} in

@@ -23,9 +23,9 @@ class RowBook {
     const MutexLock lock(mutex_);
     return shape_;
   }
-  /// Lane: makes room for `record`, unless the shape is settled, and returns what it is now. What cannot be a column
-  /// (RowShape::unknown deals with it), and what is no JSON object, changes nothing.
-  [[nodiscard]] std::shared_ptr<const RowShape> widen(std::string_view record);
+  /// Lane: `to`, which widened() made of `from`, is the shape from now on. False when another one has come first: then
+  /// there is shape() to begin from.
+  [[nodiscard]] bool replace(const std::shared_ptr<const RowShape>& from, std::shared_ptr<const RowShape> to);
   /// Writer: no column comes to be added from now on.
   [[nodiscard]] std::shared_ptr<const RowShape> settle();
   /// An earlier run has settled on these. Before the first record.
@@ -35,5 +35,10 @@ class RowBook {
   mutable Mutex mutex_;
   std::shared_ptr<const RowShape> shape_ MILLRACE_GUARDED_BY(mutex_);
 };
+
+/// `shape` with room for `record`, and `shape` itself when it is settled, or has that. What cannot be a column
+/// (RowShape::unknown deals with it), and what is no JSON object, changes nothing.
+[[nodiscard]] std::shared_ptr<const RowShape> widened(const std::shared_ptr<const RowShape>& shape,
+                                                      std::string_view record);
 
 }  // namespace millrace

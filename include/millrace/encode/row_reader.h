@@ -55,6 +55,15 @@ class RowReader {
     std::vector<std::string_view> names;
     std::vector<int> slot;   ///< of the cell; -1: none
     std::vector<int> below;  ///< index of the level inside of it; -1: none
+    std::uint64_t walk = 0;  ///< changes when what was read of it is forgotten
+  };
+  /// A field that is no column. Its name lies in extra_names_.
+  struct Extra {
+    std::size_t name = 0;  ///< where it begins
+    std::size_t name_size = 0;
+    std::size_t level = 0;
+    std::uint64_t walk = 0;  ///< of that level, when it was read
+    std::string_view value;
   };
 
   std::size_t add_level();
@@ -65,7 +74,9 @@ class RowReader {
   [[nodiscard]] bool take(std::size_t slot);
   [[nodiscard]] bool take_text(const Column& column, Cell& cell);
   [[nodiscard]] bool take_decimal(const Column& column, Cell& cell);
-  [[nodiscard]] bool take_unknown();
+  [[nodiscard]] bool take_exact_double(Cell& cell);
+  [[nodiscard]] bool take_unknown(std::size_t level);
+  void put_extra();
   [[nodiscard]] bool check_required();
   void forget(std::size_t level);
   [[nodiscard, gnu::cold]] bool refuse(ErrorCode code, std::string words);
@@ -75,9 +86,13 @@ class RowReader {
   const std::vector<Column> columns_;
   std::vector<Level> levels_;
   std::size_t record_level_ = 0;
+  std::size_t first_checked_ = 0;  ///< of the cells; those before it are not looked for
   std::vector<Cell> cells_;
   JsonCursor cursor_;
-  ByteBuffer bytes_;  ///< of binary cells
+  JsonCursor of_value_;  ///< of one value, until columns are settled
+  ByteBuffer bytes_;     ///< of binary cells
+  std::vector<Extra> extras_;
+  ByteBuffer extra_names_;
   ByteBuffer extra_;
   std::string prefix_;  ///< of the object that is being read, with its dot
   bool met_unknown_ = false;

@@ -33,6 +33,7 @@ struct Column {
   bool required = false;       ///< a record without it, or with null, does not fit
   std::uint8_t precision = 0;  ///< decimal: digits, at most 38
   std::uint8_t scale = 0;      ///< decimal: of these, behind the point
+  bool beyond_double = false;  ///< int64, until it is settled: had a value that a double would round
   friend bool operator==(const Column&, const Column&) = default;
 };
 
@@ -52,6 +53,8 @@ enum class UnknownColumns {
 
 /// Columns that are none of the record's fields begin so.
 inline constexpr std::string_view kOwnColumns = "_";
+/// One of them, whether a file has it or not: no field is a column of this name.
+[[nodiscard]] bool is_own_column(std::string_view name) noexcept;
 /// Inferred columns are no more than these; what else there is is no column.
 inline constexpr std::size_t kMostInferred = 1000;
 
@@ -71,6 +74,6 @@ struct RowShape {
 };
 
 /// The shape that these columns make: fails (config) when two of them are one, or one has a name of our own.
-[[nodiscard]] Result<void> check_columns(const std::vector<Column>& columns);
+[[nodiscard]] Result<void> check_columns(const std::vector<Column>& columns, bool dots_lead_inside = true);
 
 }  // namespace millrace

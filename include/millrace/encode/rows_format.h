@@ -36,6 +36,8 @@ class RowsFormat {
 
  private:
   [[nodiscard]] Result<void> check(std::string_view record);
+  [[nodiscard]] Result<void> check_depth(std::string_view record);
+  [[nodiscard]] Result<void> check_wider(std::string_view record, bool fits);
 
   EncodeSpec spec_;
   bool wraps_;
