@@ -64,7 +64,8 @@ const HelpText& help_of(std::string_view command) {
         {"millrace import iggy FILE.toml [OPTIONS]"},
         {"millrace import iggy s3.toml > s3.yaml",
          "millrace import iggy s3.toml --runtime config.toml --stream application_logs --compat"},
-        "\nFrom iggy: an S3 sink of Apache Iggy's connectors runtime. What has no counterpart is named in the file and on\n"
+        "\nFrom iggy: an S3 sink of Apache Iggy's connectors runtime. What has no counterpart is named in the file and "
+        "on\n"
         "stderr. Passwords and keys are not copied; the file names the variables that they are taken from.\n"}},
   };
   const auto found = texts.find(command);

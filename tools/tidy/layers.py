@@ -61,13 +61,10 @@ FOREIGN = {
     "httplib": ["src/admin/"],
     "spdlog/": ["src/log/"],
     "CLI/": ["cli/"],
-<<<<<<< HEAD
     "jq.h": ["src/ops/transforms/"],
     "jv.h": ["src/ops/transforms/"],
     "re2/": ["src/ops/transforms/"],
-=======
     "toml++/": ["cli/"],
->>>>>>> eaefbd8 (cli: import the connector file of Iggy's runtime)
     "librdkafka/": ["connectors/kafka/"],
     "arrow/": ["formats/parquet/"],
     "parquet/": ["formats/parquet/"],
