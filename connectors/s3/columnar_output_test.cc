@@ -231,7 +231,8 @@ TEST_F(ColumnarOutputTest, AStoreThatIgnoresConditionsIsLookedAtFirst) {
     const auto written = writer.write(sealed);
     ASSERT_EQ(written.has_value(), !taken);
     for (const auto& request : memory_->requests()) {
-      if (request.key == kKept && request.op == StoreOp::put) EXPECT_EQ(request.condition, PutCondition::none);
+      if (request.key != kKept || request.op != StoreOp::put) continue;
+      EXPECT_EQ(request.condition, PutCondition::none);
     }
     if (taken) {
       EXPECT_THAT(written.error().message(), HasSubstr("another run has kept other columns"));
