@@ -202,6 +202,7 @@ TEST_F(ColumnarOutputTest, OfTwoRunsTheLaterOneStops) {
   memory_->set(kKept, R"({"schema":1,"columns":["other string"]})");
   ObjectWriter writer(shared);
   SealedBatch sealed = batch("{}\n", 9, 2000, 2001);
+  saw(R"({"a":1})");
   const auto written = writer.write(sealed);
   ASSERT_FALSE(written);
   EXPECT_FALSE(written.error().is_retryable());
