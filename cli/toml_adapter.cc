@@ -10,6 +10,7 @@
 #include <fstream>
 #include <iterator>
 #include <sstream>
+#include <utility>
 
 namespace millrace::cli {
 namespace {
@@ -17,12 +18,12 @@ namespace {
 TomlValue converted(const toml::node& node) {
   TomlValue value;
   if (const toml::table* table = node.as_table()) {
-    std::vector<std::pair<toml::source_position, std::pair<std::string, TomlValue>>> members;
+    std::vector<std::pair<toml::source_position, TomlMember>> members;
     for (const auto& [key, member] : *table) {
       members.push_back({key.source().begin, {std::string(key.str()), converted(member)}});
     }
     // The library keeps names sorted; people wrote them in another order.
-    std::ranges::stable_sort(members, {}, [](const auto& one) { return std::pair(one.first.line, one.first.column); });
+    std::ranges::sort(members, {}, [](const auto& one) { return std::pair(one.first.line, one.first.column); });
     for (auto& member : members) value.members.push_back(std::move(member.second));
   } else if (const toml::array* array = node.as_array()) {
     value.kind = TomlValue::Kind::list;
@@ -51,9 +52,8 @@ TomlValue converted(const toml::node& node) {
 }  // namespace
 
 const TomlValue* TomlValue::find(std::string_view name) const noexcept {
-  const auto found =
-      std::ranges::find(members, name, [](const auto& member) { return std::string_view(member.first); });
-  return found == members.end() ? nullptr : &found->second;
+  const auto found = std::ranges::find(members, name, [](const auto& member) { return std::string_view(member.name); });
+  return found == members.end() ? nullptr : &found->value;
 }
 
 Result<TomlValue> read_toml(const std::string& file) {

@@ -5,22 +5,28 @@
 
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "millrace/base/result.h"
 
 namespace millrace::cli {
 
+struct TomlMember;
+
 struct TomlValue {
   enum class Kind { string, integer, number, boolean, other, list, table };
   Kind kind = Kind::table;
   std::string text;  ///< of a scalar, as one would write it, without quotes
   std::vector<TomlValue> items;
-  std::vector<std::pair<std::string, TomlValue>> members;
+  std::vector<TomlMember> members;
 
   /// The member of that name; null when there is none.
   [[nodiscard]] const TomlValue* find(std::string_view name) const noexcept;
+};
+
+struct TomlMember {
+  std::string name;
+  TomlValue value;
 };
 
 /// Fails (config) with file:line:col.
