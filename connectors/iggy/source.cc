@@ -54,25 +54,25 @@ Result<SourceEvent> GroupSource::poll_events(Duration timeout) {
   const SteadyTime deadline = timeout > Duration::zero() ? context_.clock->now() + timeout : SteadyTime::min();
   for (;;) {
     const EventCount::Ticket ticket = event_->ticket();
-    MILLRACE_ASSIGN(std::optional<SourceEvent> event, serve());
-    if (event) return *std::move(event);
+    Result<SourceEvent> event = serve();
+    if (!event || !std::holds_alternative<Idle>(*event)) return event;
     if (context_.clock->now() >= deadline) return Idle{};
     event_->wait_until(ticket, *context_.clock, deadline);
   }
 }
 
-// What the desk has found out, one step at a time: a new assignment, then the beginnings of its lanes.
-Result<std::optional<SourceEvent>> GroupSource::serve() {
+// What the desk has found out, one step at a time: a new assignment, then the beginnings of its lanes. Idle: nothing.
+Result<SourceEvent> GroupSource::serve() {
   if (auto error = desk_->failure()) return fail(*std::move(error));
   post_positions();
-  if (revoking_) return std::nullopt;
+  if (revoking_) return Idle{};
   const Assignment wanted = desk_->assignment();
   if (wanted.number != 0 && wanted.number != held_assignment_ && !finished_) {
     if (!lanes_.empty()) {
       revoking_ = true;
       LanesRevoked revoked;
       for (const auto& [lane, held] : lanes_) revoked.lanes.push_back(lane);
-      return SourceEvent(std::move(revoked));
+      return revoked;
     }
     if (asked_assignment_ != wanted.number) {
       asked_assignment_ = wanted.number;
@@ -81,13 +81,13 @@ Result<std::optional<SourceEvent>> GroupSource::serve() {
     if (auto beginnings = desk_->take_beginnings(); beginnings && beginnings->assignment == wanted.number) {
       return assign(*std::move(beginnings));
     }
-    return std::nullopt;
+    return Idle{};
   }
   if (options_.bounded && !finished_ && all_exhausted()) {
     finished_ = true;
-    return SourceEvent(Finished{});
+    return Finished{};
   }
-  return std::nullopt;
+  return Idle{};
 }
 
 SourceEvent GroupSource::assign(Beginnings beginnings) {

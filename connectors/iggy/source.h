@@ -48,7 +48,7 @@ class GroupSource final : public Source {
     std::shared_ptr<LaneFeed> feed;
     PartitionId id;
   };
-  [[nodiscard]] Result<std::optional<SourceEvent>> serve();
+  [[nodiscard]] Result<SourceEvent> serve();
   [[nodiscard]] SourceEvent assign(Beginnings beginnings);
   [[nodiscard]] std::unique_ptr<SourceLane> make_lane(const Beginning& beginning, const std::string& lineage);
   void spread();
