@@ -141,9 +141,11 @@ Result<Cluster> ask_cluster(const Asking& asking, StopFlag& stop) {
   return cluster;
 }
 
-Result<std::vector<Stored>> ask_stored(const Asking& asking, const std::vector<Partition>& partitions, SteadyTime until,
-                                       StopFlag& stop) {
-  MILLRACE_ASSIGN(const ListHandle found, ask(asking, stop, until, [&]() -> Result<ListHandle> {
+Result<std::vector<Beginning>> ask_beginnings(const Asking& asking, const std::vector<Partition>& partitions,
+                                              StopFlag& stop) {
+  if (partitions.empty()) return std::vector<Beginning>();
+  const auto forever = SteadyTime::max();
+  MILLRACE_ASSIGN(const ListHandle stored, ask(asking, stop, forever, [&]() -> Result<ListHandle> {
                     ListHandle list = to_list(partitions);
                     const auto code = rd_kafka_committed(asking.client->get(), list.get(), kStepMillis);
                     if (code != RD_KAFKA_RESP_ERR_NO_ERROR)
@@ -151,20 +153,6 @@ Result<std::vector<Stored>> ask_stored(const Asking& asking, const std::vector<P
                     MILLRACE_TRY(check_entries(list, "reading the position"));
                     return list;
                   }));
-  std::vector<Stored> stored;
-  for (const auto& one : entries(found)) {
-    Stored& kept = stored.emplace_back();
-    if (one.offset >= 0) kept.at = Watermark(one.offset);
-    if (one.metadata != nullptr) kept.metadata.assign(static_cast<const char*>(one.metadata), one.metadata_size);
-  }
-  return stored;
-}
-
-Result<std::vector<Beginning>> ask_beginnings(const Asking& asking, const std::vector<Partition>& partitions,
-                                              StopFlag& stop) {
-  if (partitions.empty()) return std::vector<Beginning>();
-  const auto forever = SteadyTime::max();
-  MILLRACE_ASSIGN(const std::vector<Stored> stored, ask_stored(asking, partitions, forever, stop));
   const auto at = [&](std::int64_t time) {
     return ask(asking, stop, forever, [&, time] { return offsets_at(asking, partitions, time); });
   };
@@ -173,14 +161,16 @@ Result<std::vector<Beginning>> ask_beginnings(const Asking& asking, const std::v
   std::vector<Beginning> beginnings;
   std::vector<StoredPosition> to_store;
   for (std::size_t i = 0; i < partitions.size(); ++i) {
-    const std::optional<Watermark> position = stored[i].at;
-    const std::string& metadata = stored[i].metadata;
+    const auto& kept = entries(stored)[i];
+    std::optional<Watermark> position;
+    if (kept.offset >= 0) position = Watermark(kept.offset);
+    const std::string_view metadata(static_cast<const char*>(kept.metadata), kept.metadata_size);
     const std::string name = fmt::format("topic '{}', partition {}", partitions[i].topic, partitions[i].number);
     const HeldRange held{Offset(entries(firsts)[i].offset), Watermark(entries(ends)[i].offset)};
     MILLRACE_ASSIGN(const StreamBeginning begins,
                     stream_beginning(position, held, asking.options->start, asking.options->on_position_lost, name));
     if (!begins.notice.empty()) asking.log.warn("kafka: " + begins.notice);
-    Beginning beginning{partitions[i], begins.from, metadata};
+    Beginning beginning{partitions[i], begins.from, std::string(metadata)};
     if (begins.at) {
       const std::int64_t millis = (*begins.at + 999) / 1000;
       MILLRACE_ASSIGN(const ListHandle found,

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,15 +37,6 @@ struct Cluster {
 };
 /// Fails when a topic is not there, or nobody answers, by the end of connect_timeout.
 [[nodiscard]] Result<Cluster> ask_cluster(const Asking& asking, StopFlag& stop);
-
-/// What is stored for the group, in the order of `partitions`; nothing where nothing is. Fails when nobody answers by
-/// `until`.
-struct Stored {
-  std::optional<Watermark> at;
-  std::string metadata;
-};
-[[nodiscard]] Result<std::vector<Stored>> ask_stored(const Asking& asking, const std::vector<Partition>& partitions,
-                                                     SteadyTime until, StopFlag& stop);
 
 /// Where the lane of a partition begins.
 struct Beginning {
