@@ -23,8 +23,8 @@ struct Partition {
 inline constexpr std::uint32_t kMostPartitions = 100'000;
 inline constexpr std::size_t kMostTopics = 40'000;
 
-/// Of the first topic, partitions keep their numbers; those of the topic behind it count from 100000, and so on: a key
-/// with {partition} shows both.
+/// Of the first topic, partitions keep their numbers; those of the topic behind it count from 100000, and so on. What
+/// is shown is Origin::partition.
 [[nodiscard]] constexpr PartitionId id_of(Partition partition) noexcept {
   return PartitionId(partition.topic * kMostPartitions + partition.number);
 }

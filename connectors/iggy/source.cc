@@ -107,6 +107,7 @@ std::unique_ptr<SourceLane> GroupSource::make_lane(const Beginning& beginning, c
   auto origin = std::make_shared<Origin>();
   origin->stream = options_.stream;
   origin->topic = options_.topics[partition.topic];
+  origin->partition = partition_of_topic(options_.topics, partition.topic, partition.number);
   origin->lineage = lineage;
   IggyLane::Setup setup;
   setup.id = LaneId(next_lane_++);

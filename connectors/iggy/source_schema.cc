@@ -23,8 +23,9 @@ const Schema<IggySourceOptions>& IggySource::schema() {
     s.required("stream", &Options::stream, "The stream that the topics are in, by its name.",
                {.example = "application_logs"});
     s.required("topics", &Options::topics,
-               "Topics to read, by their names. With several, the partitions of the second are numbered from 100000, "
-               "those of the third from 200000: add topics at the end of the list.",
+               "Topics to read, by their names. With several, add new ones at the end of the list: where a key "
+               "without `{topic}` names a partition, those of the second topic count from 100000, those of the third "
+               "from 200000.",
                {.example = "[api_requests, errors]"});
     s.optional(
         "consumer_group", &Options::consumer_group,

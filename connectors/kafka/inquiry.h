@@ -9,43 +9,18 @@
 #include <utility>
 
 #include "millrace/base/result.h"
+#include "millrace/base/stop_signal.h"
 #include "millrace/base/sync.h"
-#include "millrace/base/time.h"
 
 namespace millrace::kafka {
 
 /// The longest that one call of an inquiry waits for brokers.
 inline constexpr int kStepMillis = 500;
 
-class StopFlag {
- public:
-  void request() {
-    const MutexLock lock(mutex_);
-    requested_ = true;
-    changed_.notify_all();
-  }
-  [[nodiscard]] bool requested() const {
-    const MutexLock lock(mutex_);
-    return requested_;
-  }
-  /// Waits `delay`; true when the stop came first.
-  [[nodiscard]] bool wait(Clock& clock, Duration delay) {
-    const SteadyTime deadline = clock.now() + delay;
-    const MutexLock lock(mutex_);
-    while (!requested_ && clock.now() < deadline) clock.wait_until(changed_, mutex_, deadline);
-    return requested_;
-  }
-
- private:
-  mutable Mutex mutex_;
-  CondVar changed_;
-  bool requested_ MILLRACE_GUARDED_BY(mutex_) = false;
-};
-
 template <class Answer>
 class Inquiry {
  public:
-  using Ask = std::function<Result<Answer>(StopFlag&)>;
+  using Ask = std::function<Result<Answer>(StopSignal&)>;
   Inquiry(Ask ask, Waker done)
       : ask_(std::move(ask)), done_(std::move(done)), thread_("kafka-inquiry", [this] { run(); }) {}
   ~Inquiry() {
@@ -73,7 +48,7 @@ class Inquiry {
 
   const Ask ask_;
   const Waker done_;
-  StopFlag stop_;
+  StopSignal stop_;
   Mutex mutex_;
   std::optional<Result<Answer>> answer_ MILLRACE_GUARDED_BY(mutex_);
   Thread thread_;  // last: it uses what stands above

@@ -26,13 +26,15 @@ inline constexpr std::uint32_t kMostPartitions = 100'000;
 /// So many topics one source reads.
 inline constexpr std::size_t kMostTopics = 40'000;
 
-/// Of the first topic, partitions keep their numbers; those of the topic behind it count from 100000, and so on: a key
-/// with {partition} shows both.
+/// Of the first topic, partitions keep their numbers; those of the topic behind it count from 100000, and so on. What
+/// is shown is Origin::partition.
 class PartitionNumbers {
  public:
   explicit PartitionNumbers(std::vector<std::string> topics) : topics_(std::move(topics)) {}
   /// Nothing for a topic that is not one of these, or a number beyond kMostPartitions.
   [[nodiscard]] std::optional<PartitionId> id_of(const Partition& partition) const;
+  /// The place of its topic in the list.
+  [[nodiscard]] static std::size_t topic_of(PartitionId id) { return id.value() / kMostPartitions; }
 
  private:
   std::vector<std::string> topics_;

@@ -26,7 +26,7 @@ Error stopped() { return Error::fatal(ErrorCode::cancelled, "kafka: stopped befo
 
 /// Calls `once` until it succeeds or fails for good; `until` bounds what may pass.
 template <class Once>
-auto ask(const Asking& asking, StopFlag& stop, SteadyTime until, Once once) -> decltype(once()) {
+auto ask(const Asking& asking, StopSignal& stop, SteadyTime until, Once once) -> decltype(once()) {
   Backoff backoff(kTries, *asking.random);
   bool told = false;
   for (;;) {
@@ -123,7 +123,7 @@ std::string new_mark(Random& random) { return fmt::format("millrace:{:016x}", ra
 
 }  // namespace
 
-Result<Cluster> ask_cluster(const Asking& asking, StopFlag& stop) {
+Result<Cluster> ask_cluster(const Asking& asking, StopSignal& stop) {
   const SteadyTime until = asking.clock->now() + asking.options->connect_timeout;
   Cluster cluster;
   for (const std::string& topic : asking.options->topics) {
@@ -142,7 +142,7 @@ Result<Cluster> ask_cluster(const Asking& asking, StopFlag& stop) {
 }
 
 Result<std::vector<Beginning>> ask_beginnings(const Asking& asking, const std::vector<Partition>& partitions,
-                                              StopFlag& stop) {
+                                              StopSignal& stop) {
   if (partitions.empty()) return std::vector<Beginning>();
   const auto forever = SteadyTime::max();
   MILLRACE_ASSIGN(const ListHandle stored, ask(asking, stop, forever, [&]() -> Result<ListHandle> {

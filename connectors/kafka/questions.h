@@ -15,6 +15,7 @@
 #include "millrace/base/ids.h"
 #include "millrace/base/log.h"
 #include "millrace/base/result.h"
+#include "millrace/base/stop_signal.h"
 #include "millrace/base/time.h"
 #include "millrace/connectors/kafka.h"
 
@@ -36,7 +37,7 @@ struct Cluster {
   std::map<Partition, Watermark> ends;  ///< of a bounded source: where each ends
 };
 /// Fails when a topic is not there, or nobody answers, by the end of connect_timeout.
-[[nodiscard]] Result<Cluster> ask_cluster(const Asking& asking, StopFlag& stop);
+[[nodiscard]] Result<Cluster> ask_cluster(const Asking& asking, StopSignal& stop);
 
 /// Where the lane of a partition begins.
 struct Beginning {
@@ -48,7 +49,7 @@ struct Beginning {
 };
 /// Positions to begin at, stored under marks. Retries what may pass without end.
 [[nodiscard]] Result<std::vector<Beginning>> ask_beginnings(const Asking& asking,
-                                                            const std::vector<Partition>& partitions, StopFlag& stop);
+                                                            const std::vector<Partition>& partitions, StopSignal& stop);
 
 /// Whether the group has stored positions at or behind these ends. One question, without retries.
 [[nodiscard]] Result<bool> ask_if_stored(const Asking& asking, const std::vector<Partition>& partitions,

@@ -50,7 +50,7 @@ Result<void> GroupSource::open(SourceContext context) {
   store_ = std::make_unique<PositionStore>(client_, *traffic_, metrics_, *context_.clock, *context_.random,
                                            context_.log, waker_);
   asking_cluster_ = std::make_unique<Inquiry<Cluster>>(
-      [asking = asking()](StopFlag& stop) { return ask_cluster(asking, stop); }, waker_);
+      [asking = asking()](StopSignal& stop) { return ask_cluster(asking, stop); }, waker_);
   return {};
 }
 
@@ -171,7 +171,7 @@ void GroupSource::assigned(const std::vector<Partition>& partitions) {
   context_.log.info("kafka: partitions come", {{"partitions", std::to_string(partitions.size())}});
   new_ = partitions;
   asking_beginnings_ = std::make_unique<Inquiry<std::vector<Beginning>>>(
-      [asking = asking(), partitions](StopFlag& stop) { return ask_beginnings(asking, partitions, stop); }, waker_);
+      [asking = asking(), partitions](StopSignal& stop) { return ask_beginnings(asking, partitions, stop); }, waker_);
 }
 
 /// The last moment in which their positions can be stored: rulings 12.
@@ -327,6 +327,8 @@ std::unique_ptr<SourceLane> GroupSource::make_lane(const Partition& partition, H
   auto origin = std::make_shared<Origin>();
   origin->stream = context_.pipeline;
   origin->topic = partition.topic;
+  origin->partition =
+      partition_of_topic(options_.topics, numbers_.topic_of(held.id), static_cast<std::uint32_t>(partition.number));
   origin->lineage = fmt::format("{}/{}/{}", cluster_->id, partition.topic, held.mark);
   KafkaLane::Setup setup{.client = client_,
                          .id = held.lane,
@@ -378,7 +380,7 @@ bool GroupSource::at_end() {
   }
   if (context_.clock->now() < ask_rest_at_) return false;
   asking_rest_ = std::make_unique<Inquiry<bool>>(
-      [asking = asking(), others, ends = cluster_->ends](StopFlag&) { return ask_if_stored(asking, others, ends); },
+      [asking = asking(), others, ends = cluster_->ends](StopSignal&) { return ask_if_stored(asking, others, ends); },
       waker_);
   return false;
 }

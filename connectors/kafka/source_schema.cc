@@ -32,8 +32,9 @@ const Schema<KafkaSourceOptions>& KafkaSource::schema() {
     s.required("brokers", &Options::brokers, "Where to ask for the cluster: `host:port` of some of its brokers.",
                {.example = "[kafka-1:9092, kafka-2:9092]"});
     s.required("topics", &Options::topics,
-               "Topics to read, by their names. With several, the partitions of the second are numbered from 100000, "
-               "those of the third from 200000: add topics at the end of the list.",
+               "Topics to read, by their names. With several, add new ones at the end of the list: where a key "
+               "without `{topic}` names a partition, those of the second topic count from 100000, those of the third "
+               "from 200000.",
                {.example = "[orders]"});
     s.required("group", &Options::group,
                "The consumer group: whom positions are stored for, and who share the partitions.",

@@ -273,6 +273,7 @@ TEST_F(ColumnarOutputTest, NoFieldAndNoMetadataIsNoFile) {
 
 // Lanes go on while a writer settles the columns: whatever they had taken by then, and take afterwards, is a row.
 TEST_F(ColumnarOutputTest, LanesGoOnWhileColumnsAreSettled) {
+  constexpr int kAround = 100;  // records of each lane before the columns are settled, and after
   const auto opened = open();
   ASSERT_TRUE(opened);
   EncodeSpec spec;
@@ -281,25 +282,40 @@ TEST_F(ColumnarOutputTest, LanesGoOnWhileColumnsAreSettled) {
   spec.rows = rows_;
   saw(R"({"first":1})");
   std::array<ByteBuffer, 2> files;
+  Mutex mutex;
+  CondVar changed;
+  int ready = 0;
   const auto lane = [&](std::size_t number) {
     encode::RowsFormat format(spec);
-    for (int i = 0; i < 400; ++i) {
+    int after = 0;
+    for (int i = 0; after < kAround && i < 1'000'000; ++i) {
+      if (rows_->shape()->settled) ++after;
       const std::string value = i % 3 == 0 ? "1" : i % 3 == 1 ? "2.5" : "\"x\"";
-      const std::string record = "{\"f" + std::to_string((i + 7 * static_cast<int>(number)) / 4) + "\":" + value + "}";
+      const std::string record =
+          "{\"f" + std::to_string((i + 7 * static_cast<int>(number)) / 4 % 500) + "\":" + value + "}";
       const std::size_t before = files[number].size();
       if (!format.encode(decode::Json{record, false}, {}, files[number])) files[number].truncate(before);
+      if (i + 1 != kAround) continue;
+      const MutexLock lock(mutex);
+      ++ready;
+      changed.notify_all();
     }
   };
   {
     Thread one("lane 0", [&] { lane(0); });
     Thread other("lane 1", [&] { lane(1); });
-    ASSERT_TRUE((*opened)->make_converter());
+    {
+      const MutexLock lock(mutex);
+      while (ready < 2) changed.wait(mutex);
+    }
+    EXPECT_TRUE((*opened)->make_converter());
     one.join();
     other.join();
   }
   RowReader reader(rows_->shape(), RowReader::Of::line);
   ASSERT_TRUE(reader.shape()->settled);
   for (const ByteBuffer& file : files) {
+    EXPECT_GE(std::ranges::count(file.view(), '\n'), kAround);
     for (std::string_view lines = file.view(); !lines.empty(); lines.remove_prefix(lines.find('\n') + 1)) {
       ASSERT_TRUE(reader.read(lines.substr(0, lines.find('\n')), 0)) << reader.error().message();
     }

@@ -63,7 +63,8 @@ std::string explanation_text(const Explanation& e) {
   text +=
       "\ncan two files have one key?\n"
       "  two partitions, or two files of one: no. Every key ends with the partition's number and the offsets of the\n"
-      "  file's first and last record, and no two files of a topic have all three, and their values, in common.\n";
+      "  file's first and last record, and no two files of a topic have all three, and their values, in common.\n"
+      "  Partitions of several topics of one source are counted apart in keys that do not name the topic.\n";
   if (e.shared.empty()) {
     text += "  two topics, streams or objects: no name was found that meets another's key.\n";
   } else {

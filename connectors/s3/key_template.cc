@@ -213,7 +213,7 @@ void KeyTemplate::append(std::string& path, const Piece& piece, const KeyParts& 
       append_name(path, parts.origin == nullptr ? std::string_view("source") : std::string_view(parts.origin->topic));
       break;
     case Variable::partition:
-      path += std::to_string(parts.partition.value());
+      path += std::to_string(shown_partition(parts).value());
       break;
     case Variable::start_offset:
       path += std::to_string(parts.first.value());
@@ -245,6 +245,12 @@ void KeyTemplate::append(std::string& path, const Piece& piece, const KeyParts& 
       append_time(path, piece.variable, parts.time);
       break;
   }
+}
+
+/// As the topic counts, where the key names the topic; else two topics would share keys.
+PartitionId KeyTemplate::shown_partition(const KeyParts& parts) const {
+  const bool own = parts.origin != nullptr && parts.origin->partition && pattern_.has(Variable::topic);
+  return own ? *parts.origin->partition : parts.partition;
 }
 
 std::string KeyTemplate::kept(std::string_view segment) const {
@@ -279,8 +285,9 @@ Result<std::string> KeyTemplate::render(const KeyParts& parts) const {
     key += kept(std::string_view(path).substr(begin, end - begin));
     begin = end + 1;
   }
-  fmt::format_to(std::back_inserter(key), "/{:05}-{:020}-{:020}{}{}.{}", parts.partition.value(), parts.first.value(),
-                 parts.last.value(), parts.content.empty() ? "" : "-", parts.content, options_.extension);
+  fmt::format_to(std::back_inserter(key), "/{:05}-{:020}-{:020}{}{}.{}", shown_partition(parts).value(),
+                 parts.first.value(), parts.last.value(), parts.content.empty() ? "" : "-", parts.content,
+                 options_.extension);
   if (key.size() <= kMaxKeyBytes) return key;
   return fail(Error::fatal(
       ErrorCode::limit, fmt::format("the key {} would be {} bytes long; a store takes at most {}: shorten the names, "

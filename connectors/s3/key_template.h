@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // KeyTemplate: how a sealed batch is called:
 // [prefix/]<template>/<partition>-<first offset>-<last offset>[-<content>].<extension>. Parsed once, immutable, any
-// thread. Partition and offsets end every key, so no two batches of a source share one.
+// thread. Partition and offsets end every key, so no two batches of a source share one; the partition is counted as its
+// topic counts only in a key that names the topic.
 #pragma once
 
 #include <string>
@@ -70,6 +71,7 @@ class KeyTemplate {
   void append_path(std::string& path, std::string_view key) const;
   void append_time(std::string& path, Variable variable, UnixMicros time) const;
   [[nodiscard]] std::string kept(std::string_view segment) const;
+  [[nodiscard]] PartitionId shown_partition(const KeyParts& parts) const;
 
   Options options_;
   KeyPattern pattern_;

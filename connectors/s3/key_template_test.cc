@@ -54,6 +54,16 @@ TEST(KeyTemplate, TheSeedsExample) {
             "00000-00000000000000000000-00000000000000000999.jsonl");
 }
 
+// A source of several topics gives its partitions ids of their own; only with the topic's name the number is enough.
+TEST(KeyTemplate, APartitionIsCountedAsItsTopicCountsWhereTheTopicIsNamed) {
+  Origin o = origin("s", "second");
+  o.partition = PartitionId(2);
+  EXPECT_EQ(key(made("{topic}/{partition}"), o, 100'002),
+            "second/2/00002-00000000000000000000-00000000000000000999.jsonl");
+  EXPECT_EQ(key(made("{stream}/{partition}"), o, 100'002),
+            "s/100002/100002-00000000000000000000-00000000000000000999.jsonl");
+}
+
 TEST(KeyTemplate, EveryVariable) {
   const Origin o = origin("s", "t", "in/2026/a.b.ndjson.gz");
   const KeyTemplate t = made(

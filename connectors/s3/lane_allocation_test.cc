@@ -5,29 +5,11 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <new>
+#include <cstdint>
 #include <string>
 
 #include "connectors/s3/source_fixture.h"
-
-namespace {
-thread_local std::uint64_t allocations = 0;
-
-void* counted(std::size_t size) {
-  ++allocations;
-  void* memory = std::malloc(size == 0 ? 1 : size);
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
-}
-}  // namespace
-
-void* operator new(std::size_t size) { return counted(size); }
-void* operator new[](std::size_t size) { return counted(size); }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete[](void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
+#include "tests/allocation/counted_new.h"
 
 namespace millrace::s3_source {
 namespace {
@@ -50,9 +32,9 @@ Cost cost_of(int lines, std::size_t batch) {
   std::string object;
   int objects = 0;
   while (true) {
-    const std::uint64_t before = allocations;
+    const std::uint64_t before = counted_new();
     auto polled = rig.lanes[0]->poll(batch, std::chrono::seconds(20));
-    const std::uint64_t spent = allocations - before;
+    const std::uint64_t spent = counted_new() - before;
     if (!polled || std::holds_alternative<Exhausted>(*polled)) break;
     const auto* got = std::get_if<PayloadBatch>(&*polled);
     if (got == nullptr) continue;

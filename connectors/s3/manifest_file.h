@@ -9,8 +9,8 @@
 
 #include "connectors/s3/manifest.h"
 #include "connectors/s3/retry_policy.h"
-#include "connectors/s3/stop_signal.h"
 #include "millrace/base/log.h"
+#include "millrace/base/stop_signal.h"
 #include "millrace/base/time.h"
 #include "millrace/store/object_store.h"
 

@@ -15,8 +15,8 @@
 #include "connectors/s3/options.h"
 #include "connectors/s3/receipt_file.h"
 #include "connectors/s3/route.h"
-#include "connectors/s3/stop_signal.h"
 #include "connectors/s3/validate.h"
+#include "millrace/base/stop_signal.h"
 
 namespace millrace::s3_source {
 

@@ -11,7 +11,7 @@
 
 #include "connectors/s3/listing.h"
 #include "connectors/s3/options.h"
-#include "connectors/s3/stop_signal.h"
+#include "millrace/base/stop_signal.h"
 #include "millrace/base/time.h"
 #include "millrace/codec/decompressor.h"
 #include "millrace/store/object_store.h"

@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "connectors/s3/content_match.h"
-#include "connectors/s3/stop_signal.h"
 #include "millrace/base/backoff.h"
 #include "millrace/base/printable.h"
+#include "millrace/base/stop_signal.h"
 #include "millrace/base/sync.h"
 
 namespace millrace::s3_sink {
@@ -37,7 +37,7 @@ class StopWatch {
   ~StopWatch() { std::ignore = end(); }
   StopWatch(const StopWatch&) = delete;
   StopWatch& operator=(const StopWatch&) = delete;
-  [[nodiscard]] s3_source::StopSignal& stop() { return stop_; }
+  [[nodiscard]] StopSignal& stop() { return stop_; }
   /// Looks no longer. True when the stop came before.
   [[nodiscard]] bool end() {
     ended_.request();
@@ -46,13 +46,13 @@ class StopWatch {
   }
 
  private:
-  s3_source::StopSignal stop_;
-  s3_source::StopSignal ended_;
+  StopSignal stop_;
+  StopSignal ended_;
   Thread thread_;  // last: it uses the above
 };
 
 struct Run : Probe {
-  s3_source::StopSignal* stop = nullptr;
+  StopSignal* stop = nullptr;
 };
 
 Error stopped() { return Error::fatal(ErrorCode::cancelled, "the run was asked to stop"); }

@@ -84,7 +84,7 @@ millrace_test(s3_without_codecs_test SOURCES without_codecs_test.cc ${PROJECT_SO
   DEPENDS s3 record checkpoint store_memory store_faulty config LINK fmt::fmt)
 millrace_test(s3_shard_test SOURCES shard_test.cc
   DEPENDS s3 record checkpoint store_memory store_faulty LINK rapidcheck PkgConfig::xxhash fmt::fmt LABELS unit property)
-millrace_allocation_test(s3_lane_allocation_test SOURCES lane_allocation_test.cc
+millrace_allocation_test(s3_lane_allocation_test SOURCES lane_allocation_test.cc ${PROJECT_SOURCE_DIR}/tests/allocation/counted_new.cc
   DEPENDS s3 checkpoint store_memory store_faulty LINK fmt::fmt)
 millrace_allocation_test(s3_listing_memory_test SOURCES listing_memory_test.cc DEPENDS s3 LINK fmt::fmt)
 millrace_test(s3_source_pipeline_test SOURCES source_outage_test.cc source_pipeline_test.cc

@@ -132,6 +132,15 @@ TEST(StreamStartForm, WhatElseIsRefusedWithWhatIsExpected) {
   EXPECT_NE(read("[1]").problem.find("found a list"), std::string::npos);
 }
 
+TEST(PartitionOfTopic, IsItsOwnWhereKeysCannotMeet) {
+  const std::vector<std::string> apart{"orders", "items", "order-s"};
+  EXPECT_EQ(partition_of_topic(apart, 0, 3), std::nullopt);
+  EXPECT_EQ(partition_of_topic(apart, 1, 3), PartitionId(3));
+  EXPECT_EQ(partition_of_topic(apart, 2, 0), PartitionId(0));
+  for (const auto& alike : {std::vector<std::string>{"a b", "a_b"}, {".a", "_a", "c"}, {"a/b", "a.b"}})
+    EXPECT_EQ(partition_of_topic(alike, 1, 3), std::nullopt) << alike[0];
+}
+
 TEST(StreamGauges, TheTotalFollowsWhatIsAssigned) {
   const auto registry = std::make_shared<MetricRegistry>();
   auto gauges = StreamGauges::make(Meter(registry, {}), "kafka", true);

@@ -206,6 +206,9 @@ TEST(JsonWrapper, SeesANewOriginTimeAndPartition) {
       bytes_of(format, one, meta()),
       R"({"offset":9223372036854775807,"timestamp":"2026-07-01T12:00:01Z","stream":"o\"ther\n","topic":"/w==","partition_id":4,"payload":1})"
       "\n");
+  meta.meta.partition = PartitionId(100'004);
+  meta.origin.partition = PartitionId(4);  // as the topic counts
+  EXPECT_NE(bytes_of(format, one, meta()).find(R"("partition_id":4,"payload")"), std::string::npos);
 }
 
 TEST(JsonStrings, EscapeAsLittleAsJsonAllowsAtEveryPlace) {

@@ -40,7 +40,7 @@ void JsonWrapper::begin_batch(const Origin* origin) {
   tail_is_made_ = false;
 }
 
-void JsonWrapper::put_tail_together() {
+void JsonWrapper::put_tail_together(PartitionId shown) {
   ByteBuffer tail;
   if (has_origin_) {
     tail.append(R"(,"stream":)");
@@ -49,7 +49,7 @@ void JsonWrapper::put_tail_together() {
     write_text_or_base64(topic_, tail);
   }
   tail.append(R"(,"partition_id":)");
-  append_decimal(tail, std::uint64_t{partition_.value()});
+  append_decimal(tail, std::uint64_t{shown.value()});
   tail_ = tail.view();
   tail_is_made_ = true;
 }
@@ -95,7 +95,7 @@ void JsonWrapper::open_coordinates(const RecordMeta& meta, ByteBuffer& out) {
   if (include_metadata_) {
     if (!tail_is_made_ || meta.partition != partition_) [[unlikely]] {
       partition_ = meta.partition;
-      put_tail_together();
+      put_tail_together(meta.partition_of_topic());
     }
     out.append(R"({"offset":)");
     append_decimal(out, meta.offset.value());

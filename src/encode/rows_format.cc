@@ -30,6 +30,15 @@ constexpr std::size_t kDeep = 1000;
 
 }  // namespace
 
+/// Kept from one record to the next, so that a deep one costs no allocation either (INV-8).
+struct RowsFormat::Depth {
+  std::string inside;
+  JsonChecker checker;
+};
+
+RowsFormat::~RowsFormat() = default;
+RowsFormat::RowsFormat(RowsFormat&&) noexcept = default;
+
 RowsFormat::RowsFormat(const EncodeSpec& spec)
     : spec_(of_lines(spec)),
       wraps_(spec.include_metadata || spec.include_headers),
@@ -55,13 +64,12 @@ Result<void> RowsFormat::check_depth(std::string_view record) {
     return {};
   const auto opens = std::ranges::count(record, '{') + std::ranges::count(record, '[');
   if (opens < static_cast<std::ptrdiff_t>(kDeep)) return {};
-  std::string inside;
-  inside.reserve(record.size() + 2);
-  inside.append("[").append(record).append("]");
-  JsonChecker checker;
+  if (!depth_) depth_ = std::make_unique<Depth>();
+  std::string& inside = depth_->inside;
+  inside.assign("[").append(record).append("]");
   decode::Json json;
   // What is no JSON at all is the reader's to say.
-  if (checker.check(inside, 0, json) || !checker.check(record, 0, json)) return {};
+  if (depth_->checker.check(inside, 0, json) || !depth_->checker.check(record, 0, json)) return {};
   return fail(Error::record(ErrorCode::malformed,
                             "the record's objects and arrays lie too deep in each other: with the object around it, "
                             "in which its metadata stand, there is one more than a document may have"));

@@ -4,35 +4,16 @@
 // the same: zero, and what a header takes.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <new>
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "formats/csv/framer.h"
 #include "formats/json_array/framer.h"
 #include "formats/ndjson/framer.h"
-#include "millrace/base/sync.h"
 #include "millrace/decode/csv.h"
 #include "millrace/framing/frame_reader.h"
-
-namespace {
-millrace::Atomic<std::uint64_t> allocations{0};
-
-void* counted(std::size_t size) {
-  allocations.fetch_add(1);
-  void* memory = std::malloc(size == 0 ? 1 : size);
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
-}
-}  // namespace
-
-void* operator new(std::size_t size) { return counted(size); }
-void* operator new[](std::size_t size) { return counted(size); }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete[](void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
+#include "tests/allocation/counted_new.h"
 
 namespace millrace {
 namespace {
@@ -48,7 +29,7 @@ std::string gzip_of(const std::string& plain) {
 // Allocations while the chunks are read; how many records came is told apart.
 std::uint64_t allocations_of(FrameReader& reader, Decompressor* decompressor, ChunkPool& pool, const std::string& bytes,
                              Frames& frames, CsvReader& rows, std::uint64_t& records) {
-  const std::uint64_t before = allocations.load();
+  const std::uint64_t before = counted_new();
   records = 0;
   std::size_t at = 0;
   reader.start(decompressor);
@@ -63,7 +44,7 @@ std::uint64_t allocations_of(FrameReader& reader, Decompressor* decompressor, Ch
       }
     }
     if (*status != FrameReader::Status::needs_chunk) continue;
-    if (at == bytes.size()) return allocations.load() - before;
+    if (at == bytes.size()) return counted_new() - before;
     ByteChunk chunk = pool.take();
     const std::size_t size = std::min(pool.capacity(), bytes.size() - at);
     bytes.copy(chunk.data(), size, at);

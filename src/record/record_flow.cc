@@ -32,7 +32,8 @@ bool RecordFlow::reject(Error error, OnError policy, StageId stage, const Record
               {{"reason", std::string(to_string(code))}, {"error", placed.message()}});
     return true;
   }
-  placed.with("partition", std::to_string(meta.partition.value())).with("offset", std::to_string(meta.offset.value()));
+  placed.with("partition", std::to_string(meta.partition_of_topic().value()))
+      .with("offset", std::to_string(meta.offset.value()));
   if (meta.origin != nullptr && !meta.origin->object.empty()) placed.with("object", printable_key(meta.origin->object));
   error_ = std::move(placed);
   return false;

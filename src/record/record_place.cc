@@ -12,10 +12,10 @@ std::string record_place(const RecordMeta& meta) {
     const std::int64_t index = meta.offset.value() - origin->first_offset.value();
     const std::string object =
         printable_key(origin->bucket.empty() ? origin->object : origin->bucket + '/' + origin->object);
-    return fmt::format("record {} of {} (partition {}, offset {})", index + 1, object, meta.partition.value(),
-                       meta.offset.value());
+    return fmt::format("record {} of {} (partition {}, offset {})", index + 1, object,
+                       meta.partition_of_topic().value(), meta.offset.value());
   }
-  std::string place = fmt::format("offset {} of partition {}", meta.offset.value(), meta.partition.value());
+  std::string place = fmt::format("offset {} of partition {}", meta.offset.value(), meta.partition_of_topic().value());
   if (origin != nullptr && !origin->stream.empty()) {
     place += " (" + printable(origin->stream) + (origin->topic.empty() ? "" : "/" + printable(origin->topic)) + ")";
   }

@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <csignal>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -84,6 +86,39 @@ RC_GTEST_PROP(SpoolProperty, BytesComeBackWhateverLiesBesideThem, ()) {
     RC_ASSERT(all.has_value());
     RC_ASSERT(*all == entry.second + "!");
   }
+}
+
+std::uint64_t bytes_on_disk_of(const std::filesystem::path& nameless_in) {
+  // The one descriptor of this process whose file lay in the folder and has no name.
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code gone;
+    if (!std::filesystem::read_symlink(entry.path(), gone).string().starts_with(nameless_in.string() + "/")) continue;
+    struct stat status{};
+    if (::stat(entry.path().c_str(), &status) == 0) return static_cast<std::uint64_t>(status.st_blocks) * 512;
+  }
+  return UINT64_MAX;
+}
+
+// Files of several sizes come and go; what stays of them is bounded (64 MiB), whatever lay where they lie now.
+TEST(Spool, WhatIsGivenBackTakesABoundedPlaceOnDisk) {
+  constexpr std::uint64_t kBound = std::uint64_t{64} << 20U;
+  const sink_test::ScratchFolder folder;
+  const auto spool = Spool::open(folder.path(), 0);
+  ASSERT_TRUE(spool);
+  const std::string mebibyte(std::size_t{1} << 20U, 'x');
+  const auto write_together = [&](std::size_t count, std::size_t mebibytes) {
+    std::vector<std::unique_ptr<SpillFile>> files;
+    for (std::size_t i = 0; i < count; ++i) files.push_back((*spool)->create());
+    for (const auto& file : files) {
+      for (std::size_t i = 0; i < mebibytes; ++i) ASSERT_TRUE(file->append(mebibyte));
+    }
+  };
+  write_together(4, 15);  // nearly all that may stay; their last extents lie untouched below
+  for (int i = 0; i < 20; ++i) write_together(4, 1);
+  write_together(16, 3);
+  EXPECT_LE(bytes_on_disk_of(folder.path()), kBound + mebibyte.size());
+  write_together(8, 15);
+  EXPECT_LE(bytes_on_disk_of(folder.path()), kBound + mebibyte.size());
 }
 
 // Bytes that were written before the disk refused more are not part of the file, and the next go where they lie.

@@ -56,29 +56,32 @@ std::uint64_t Spool::extent_size(std::size_t index) noexcept {
   return kFirstExtent << std::min(index, kExtentSizes - 1);
 }
 
-std::uint64_t Spool::take_extent(std::size_t index) {
+Spool::Extent Spool::take_extent(std::size_t index) {
   const MutexLock lock(mutex_);
   auto& free = free_[std::min(index, kExtentSizes - 1)];
-  if (free.empty()) return std::exchange(end_, end_ + extent_size(index));
-  const std::uint64_t at = free.back();
+  if (free.empty()) return {.at = std::exchange(end_, end_ + extent_size(index))};
+  const Extent taken = free.back();
   free.pop_back();
-  kept_ -= std::min(kept_, extent_size(index));
-  return at;
+  kept_ -= taken.on_disk;
+  return taken;
 }
 
-void Spool::give_back_extents(const std::vector<std::uint64_t>& extents, std::uint64_t written) noexcept {
+void Spool::give_back_extents(std::vector<Extent>& extents) noexcept {
   if (extents.empty()) return;
+  std::uint64_t on_disk = 0;
+  for (const Extent& extent : extents) on_disk += extent.on_disk;
   const auto may_stay = [&] {
     const MutexLock lock(mutex_);
-    if (limit_ != 0 || kept_ + written > kKept) return false;
-    kept_ += written;
+    if (limit_ != 0 || kept_ + on_disk > kKept) return false;
+    kept_ += on_disk;
     return true;
   };
   if (!may_stay()) {
     // Where the file system makes no holes the bytes stay until the extent is used again.
     for (std::size_t i = 0; i < extents.size(); ++i) {
-      std::ignore = ::fallocate(descriptor_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(extents[i]),
-                                static_cast<off_t>(extent_size(i)));
+      std::ignore = ::fallocate(descriptor_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                                static_cast<off_t>(extents[i].at), static_cast<off_t>(extent_size(i)));
+      extents[i].on_disk = 0;
     }
   }
   const MutexLock lock(mutex_);
@@ -87,7 +90,7 @@ void Spool::give_back_extents(const std::vector<std::uint64_t>& extents, std::ui
 
 SpillFile::~SpillFile() {
   if (mapped_ != nullptr) ::munmap(mapped_, size());
-  spool_->give_back_extents(extents_, size_);
+  spool_->give_back_extents(extents_);
   spool_->give_back(size_);
 }
 
@@ -107,7 +110,7 @@ Result<void> SpillFile::append(std::string_view bytes) {
     } while (begin > end);
     const std::uint64_t left = begin + Spool::extent_size(index) - end;
     const ssize_t wrote = ::pwrite(spool_->descriptor_, bytes.data(), std::min<std::uint64_t>(bytes.size(), left),
-                                   static_cast<off_t>(extents_[index] + end - begin));
+                                   static_cast<off_t>(extents_[index].at + end - begin));
     if (wrote < 0 && errno == EINTR) continue;
     if (wrote < 0) {
       const int number = errno;
@@ -115,6 +118,7 @@ Result<void> SpillFile::append(std::string_view bytes) {
       return fail(failed("cannot write", spool_->folder_, number));
     }
     end += static_cast<std::uint64_t>(wrote);
+    extents_[index].on_disk = std::max(extents_[index].on_disk, end - begin);
     bytes.remove_prefix(static_cast<std::size_t>(wrote));
   }
   size_ = end;
@@ -128,7 +132,7 @@ int SpillFile::map_extents(char* at) const noexcept {
   for (std::size_t i = 0; begin < size_; begin += Spool::extent_size(i++)) {
     const std::uint64_t bytes = std::min(size_ - begin, Spool::extent_size(i));
     const std::uint64_t whole = bytes / page * page;
-    const auto from = static_cast<off_t>(extents_[i]);
+    const auto from = static_cast<off_t>(extents_[i].at);
     if (whole > 0 &&
         ::mmap(at + begin, whole, PROT_READ, MAP_SHARED | MAP_FIXED, spool_->descriptor_, from) == MAP_FAILED) {
       return errno;

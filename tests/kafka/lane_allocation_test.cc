@@ -4,28 +4,10 @@
 // library itself allocates is its own.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <new>
+#include <cstdint>
 
+#include "tests/allocation/counted_new.h"
 #include "tests/kafka/mock_cluster.h"
-
-namespace {
-thread_local std::uint64_t allocations = 0;
-
-void* counted(std::size_t size) {
-  ++allocations;
-  void* memory = std::malloc(size == 0 ? 1 : size);
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
-}
-}  // namespace
-
-void* operator new(std::size_t size) { return counted(size); }
-void* operator new[](std::size_t size) { return counted(size); }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete[](void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
 
 namespace millrace::kafka {
 namespace {
@@ -43,9 +25,9 @@ TEST(KafkaLaneAllocation, INV8_ARecordCostsNone) {
   std::uint64_t spent = 0;
   std::size_t batches = 0;
   while (records < 6000) {
-    const std::uint64_t before = allocations;
+    const std::uint64_t before = counted_new();
     auto polled = rig.lanes[0]->poll(500, Duration::zero());
-    const std::uint64_t cost = allocations - before;
+    const std::uint64_t cost = counted_new() - before;
     ASSERT_TRUE(polled);
     const auto* batch = std::get_if<PayloadBatch>(&*polled);
     if (batch == nullptr) continue;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # ./dev tsan: ThreadSanitizer over what threads share: locks, acks, queues, sinks, the pipeline and whole runs in one process.
-# Sourced by ./dev. Tests labelled integration, crash or soak, and those of tests/parquet, start programs and are left to ./dev test.
+# Sourced by ./dev. Tests labelled program, integration, crash or soak start programs and are left to ./dev test.
 
 # shellcheck source=test.sh
 . tools/dev/test.sh
@@ -21,7 +21,7 @@ dev_tsan() {
   compile tsan "${targets[@]}"
   # Entries of programs that were not built here are named NAME_NOT_BUILT; they are not this command's.
   TSAN_OPTIONS="halt_on_error=1 second_deadlock_stack=1 ${TSAN_OPTIONS:-}" \
-    run_ctest tsan -E '_NOT_BUILT|^tools[.]|^iggy_fake_server[.]|^parquet[.]' -LE 'integration|crash|soak|fuzz_corpus|docs|example'
+    run_ctest tsan -E '_NOT_BUILT|^tools[.]|^iggy_fake_server[.]' -LE 'program|integration|crash|soak|fuzz_corpus|docs|example'
   tools/dev/count_tests.py build/tsan/tests.xml
 }
 

@@ -4,9 +4,12 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -60,6 +63,12 @@ struct StreamBeginning {
 [[nodiscard]] Result<StreamBeginning> stream_beginning(std::optional<Watermark> kept, HeldRange held,
                                                        const StreamStart& start, OnPositionLost lost,
                                                        std::string_view partition);
+
+/// Of a source of several topics: Origin::partition of the partitions of `topics[topic]`. Nothing for the first, whose
+/// PartitionIds are its own numbers, and for all where two names of topics could look alike in an object's key, since
+/// then the number alone tells their objects apart.
+[[nodiscard]] std::optional<PartitionId> partition_of_topic(std::span<const std::string> topics, std::size_t topic,
+                                                            std::uint32_t number);
 
 /// Where a partition is. Negative: not known.
 struct StreamPositions {

@@ -34,7 +34,7 @@ class JsonWrapper {
  private:
   void write_headers(const RecordMeta& meta, ByteBuffer& out) const;
   void write_timestamp(UnixMicros timestamp, ByteBuffer& out);
-  void put_tail_together();
+  void put_tail_together(PartitionId shown);
 
   const bool include_metadata_;
   const bool include_headers_;

@@ -20,6 +20,8 @@ class RowsFormat {
   static constexpr std::string_view kName = "rows";
   /// Requires `spec.rows`.
   explicit RowsFormat(const EncodeSpec& spec);
+  RowsFormat(RowsFormat&&) noexcept;
+  ~RowsFormat();
 
   void begin_batch(const Origin* origin) { wrapper_.begin_batch(origin); }
   template <class T>
@@ -39,11 +41,14 @@ class RowsFormat {
   [[nodiscard]] Result<void> check_depth(std::string_view record);
   [[nodiscard]] Result<void> check_wider(std::string_view record, bool fits);
 
+  struct Depth;
+
   EncodeSpec spec_;
   bool wraps_;
   JsonWrapper wrapper_;
   JsonLinesFormat record_;
   std::unique_ptr<RowReader> reader_;  ///< of the shape that was seen last
+  std::unique_ptr<Depth> depth_;       ///< once a record had to be looked at
 };
 
 struct RowsOptions {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -26,6 +27,8 @@ struct Origin {
   std::string lineage;
   Offset first_offset;  ///< of the object's first record: a record's index in its object is offset - first_offset
   std::shared_ptr<const Columns> columns;  ///< of records that are rows of the object; null for others
+  /// The partition's number as `topic` counts, where a source of several topics gives it another PartitionId.
+  std::optional<PartitionId> partition;
 };
 
 struct Header {
@@ -43,6 +46,11 @@ struct RecordMeta {
   const Header* headers = nullptr;
   std::size_t header_count = 0;
   const Origin* origin = nullptr;  ///< null when the source has none
+
+  /// What people are shown beside the topic; `partition` is what the engine tells partitions apart by.
+  [[nodiscard]] PartitionId partition_of_topic() const noexcept {
+    return origin != nullptr && origin->partition ? *origin->partition : partition;
+  }
 };
 
 }  // namespace millrace

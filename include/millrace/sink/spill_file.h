@@ -35,6 +35,10 @@ class Spool : public std::enable_shared_from_this<Spool> {
 
  private:
   friend class SpillFile;
+  struct Extent {
+    std::uint64_t at = 0;
+    std::uint64_t on_disk = 0;  ///< bytes from its begin that were written since it was last made a hole
+  };
   static constexpr std::uint64_t kFirstExtent = std::uint64_t{64} << 10U;
   static constexpr std::size_t kExtentSizes = 17;  ///< the largest has 4 GiB, so that the largest object has 1,300
   static constexpr std::uint64_t kKept = std::uint64_t{64} << 20U;
@@ -44,9 +48,9 @@ class Spool : public std::enable_shared_from_this<Spool> {
   void give_back(std::uint64_t bytes) noexcept { used_.fetch_sub(bytes, memory_order_relaxed); }
   /// Bytes of a spill file's extent number `index`.
   [[nodiscard]] static std::uint64_t extent_size(std::size_t index) noexcept;
-  [[nodiscard]] std::uint64_t take_extent(std::size_t index);
-  /// `written`: bytes of them that were.
-  void give_back_extents(const std::vector<std::uint64_t>& extents, std::uint64_t written) noexcept;
+  [[nodiscard]] Extent take_extent(std::size_t index);
+  /// All of one spill file, in order.
+  void give_back_extents(std::vector<Extent>& extents) noexcept;
 
   const std::string folder_;
   const std::uint64_t limit_;
@@ -55,7 +59,7 @@ class Spool : public std::enable_shared_from_this<Spool> {
   Mutex mutex_;
   std::uint64_t end_ MILLRACE_GUARDED_BY(mutex_) = 0;   ///< no extent lies behind it
   std::uint64_t kept_ MILLRACE_GUARDED_BY(mutex_) = 0;  ///< bytes of the free ones that are on disk still
-  std::array<std::vector<std::uint64_t>, kExtentSizes> free_ MILLRACE_GUARDED_BY(mutex_);  ///< by size
+  std::array<std::vector<Extent>, kExtentSizes> free_ MILLRACE_GUARDED_BY(mutex_);  ///< by size
 };
 
 /// Bytes on disk, appended to and then read. One thread at a time.
@@ -78,7 +82,7 @@ class SpillFile {
   [[nodiscard]] int map_extents(char* at) const noexcept;
 
   const std::shared_ptr<Spool> spool_;
-  std::vector<std::uint64_t> extents_;  ///< where each begins; all but the last are full
+  std::vector<Spool::Extent> extents_;  ///< all but the last are full
   std::uint64_t room_ = 0;              ///< bytes in all of them
   std::uint64_t size_ = 0;              ///< on disk
   std::uint64_t end_ = 0;               ///< behind it, in what is mapped

@@ -149,7 +149,7 @@ Error ChainCore::thrown_error(const std::string& what) const {
                                                        "; nothing from this record on is committed. Return Result<T> "
                                                        "from ops::try_map for what may fail");
   error.with("stage", flow_.stage_label(flow_.running))
-      .with("partition", std::to_string(meta.partition.value()))
+      .with("partition", std::to_string(meta.partition_of_topic().value()))
       .with("offset", std::to_string(meta.offset.value()));
   return error;
 }

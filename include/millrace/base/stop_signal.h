@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// StopSignal: tells the source's own threads to end, also while they wait for the next try. Any thread.
+// StopSignal: tells threads to end, also while they wait for the next try. Any thread.
 #pragma once
 
 #include "millrace/base/sync.h"
 #include "millrace/base/time.h"
 
-namespace millrace::s3_source {
+namespace millrace {
 
+/// Asked for once; it stays asked for.
 class StopSignal {
  public:
   void request() {
@@ -32,4 +33,4 @@ class StopSignal {
   bool requested_ MILLRACE_GUARDED_BY(mutex_) = false;
 };
 
-}  // namespace millrace::s3_source
+}  // namespace millrace
