@@ -18,11 +18,10 @@ def free(port):
         return True
 
 
-def main(count):
+def free_ports(count):
     candidates = (port for port in random.sample(range(12000, 32000), 2000) if free(port))
-    for _ in range(count):
-        print(next(candidates))
+    return [next(candidates) for _ in range(count)]
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    print("\n".join(map(str, free_ports(int(sys.argv[1])))))

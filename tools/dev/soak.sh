@@ -27,6 +27,17 @@ soak_credentials() {
   python3 tests/soak/credentials_soak.py build/dev/bin/millrace build/dev/bin/s3_fault_server --minutes "$minutes" --lifetime 60
 }
 
+# The network to an Iggy server is away for so many seconds, which ./dev test does with few.
+soak_iggy() {
+  local seconds=${1:-60} framing failed=0
+  [[ $seconds =~ ^[1-9][0-9]*$ ]] || die "'$seconds' is no number of seconds"
+  for framing in classic vsr; do
+    say "messages flow while an Iggy server ($framing) is out of reach for $seconds s"
+    python3 -B tests/iggy_source/faults_on_server.py build/dev/bin/millrace $framing cut "$seconds" || failed=1
+  done
+  return $failed
+}
+
 # A run over so many keys from slow pages, in the build that users get.
 soak_listing() {
   local keys=${1:-2000000}
@@ -35,7 +46,7 @@ soak_listing() {
   python3 tests/soak/listing_soak.py build/bench/bin/millrace build/bench/bin/s3_fault_server --objects "$keys"
 }
 
-# dev_soak [KILLS | credentials [MINUTES] | listing [KEYS]]
+# dev_soak [KILLS | credentials [MINUTES] | iggy [SECONDS] | listing [KEYS]]
 dev_soak() {
   tools/setup/apt.sh build test
   tools/setup/aws_c_auth.sh >/dev/null
@@ -50,6 +61,9 @@ dev_soak() {
   if [ "${1:-}" = credentials ]; then
     compile dev millrace s3_fault_server
     soak_credentials "${2:-}"
+  elif [ "${1:-}" = iggy ]; then
+    compile dev millrace
+    soak_iggy "${2:-}"
   else
     compile dev
     soak_crash "$@"
