@@ -11,7 +11,7 @@ tsan_folders=(src/base src/ack src/metrics src/store src/sink src/checkpoint src
   tests/journey tests/engine tests/sinks tests/s3_store tests/iggy_source)
 
 dev_tsan() {
-  local targets programs
+  local targets programs chosen
   tools/setup/apt.sh build test lint
   tools/setup/aws_c_auth.sh >/dev/null
   provide_arrow
@@ -19,9 +19,9 @@ dev_tsan() {
   programs=$(test_programs "${tsan_folders[@]}")
   mapfile -t targets <<<"$programs"
   compile tsan "${targets[@]}"
-  # Entries of programs that were not built here are named NAME_NOT_BUILT; they are not this command's.
+  chosen=$(ctest --test-dir build/tsan --show-only=json-v1 | tools/dev/tests_of.py "${targets[@]}") || die "the tests of the engine are not all there"
   TSAN_OPTIONS="halt_on_error=1 second_deadlock_stack=1 ${TSAN_OPTIONS:-}" \
-    run_ctest tsan -E '_NOT_BUILT|^tools[.]|^iggy_fake_server[.]' -LE 'program|integration|crash|soak|fuzz_corpus|docs|example'
+    run_ctest tsan -I "$chosen" -LE 'program|integration|crash|soak|fuzz_corpus|docs|example'
   tools/dev/count_tests.py build/tsan/tests.xml
 }
 
