@@ -20,7 +20,8 @@ lint_headers() {
   configure clang19 && compile clang19 millrace_headers
 }
 
-# clang-tidy-19 over what has not passed unchanged before. ./dev lint clang_tidy FILE... takes only these files.
+# clang-tidy-19 and, over tests, clang 19 itself over what has not passed unchanged before. ./dev lint clang_tidy FILE... takes
+# only these files.
 lint_clang_tidy() {
   configure clang19 && tools/tidy/clang_tidy.py build/clang19 --cache "$MILLRACE_CACHE/clang-tidy" --jobs "$(jobs_here)" "$@"
 }
