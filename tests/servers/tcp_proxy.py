@@ -21,7 +21,7 @@ class Proxy:
         return self
 
     def __exit__(self, *_):
-        self.tell(self.end)
+        asyncio.run_coroutine_threadsafe(self.end(), self.loop).result()
         self.loop.call_soon_threadsafe(self.loop.stop)
         self.thread.join()
         self.loop.close()
@@ -51,11 +51,13 @@ class Proxy:
         self.refusing = False
         self.passing.set()
 
-    def end(self):
+    async def end(self):
         self.listener.close()
         self.refuse()
-        for task in asyncio.all_tasks(self.loop):
+        tasks = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in tasks:
             task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     async def serve(self, reader, writer):
         self.writers.add(writer)
