@@ -60,9 +60,17 @@ int status(const StatusArguments& arguments, const Registry& registry) {
   if (!loaded) return report(loaded.error());
   const auto config = read_pipeline(loaded->config, registry);
   if (!config) return report(config.error());
-  if (!config->source->status || !loaded->scratch_manifest.empty()) {
+  if (!loaded->scratch_manifest.empty()) {
     return print(arguments.json ? "{}\n" : fmt::format("{}: no position is kept\n", loaded->name)) ? kExitCompleted
                                                                                                    : kExitFailed;
+  }
+  if (!config->source->status) {
+    return report(
+        Error::fatal(ErrorCode::not_supported,
+                     fmt::format("status does not reach the positions of the source {}, which are kept where it "
+                                 "reads; /metrics of a run has them (etl_{}_lag_records, and with "
+                                 "metrics.per_partition_detail each partition's)",
+                                 config->source->name, config->source->name)));
   }
   BuildContext context;
   context.pipeline = config->pipeline.name;

@@ -22,7 +22,9 @@ const HelpText& help_of(std::string_view command) {
          "millrace run --from s3://my-bucket/exports/ --to file:///data/exports/ --set source.s3.lanes=8",
          "millrace run --from file:///data/in/ --to - --print-config",
          "millrace run pipeline.yaml --retry-quarantined"},
-        "\nSIGINT or SIGTERM: writes and commits what is under way, then ends with 3; a second one ends at once.\n"}},
+        "\nSIGINT or SIGTERM: writes and commits what is under way, then ends with 3 (0 where the source has no end of "
+        "its\n"
+        "own); a second one ends at once.\n"}},
       {"plan",
        {"Prints what a run would decide before it moves a byte; changes nothing.",
         {"millrace plan FILE [OPTIONS]", "millrace plan --from URL --to URL [--set PATH=VALUE]... [OPTIONS]"},

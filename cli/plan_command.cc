@@ -17,9 +17,11 @@ int plan(const PlanArguments& arguments, const Registry& registry) {
   const auto config = read_pipeline(loaded->config, registry);
   if (!config) return report(config.error());
   if (!config->source->plan) {
-    return report(
-        Error::fatal(ErrorCode::not_supported,
-                     fmt::format("the source {} cannot tell beforehand what a run would do", config->source->name)));
+    return report(Error::fatal(
+        ErrorCode::not_supported,
+        fmt::format("the source {} cannot tell beforehand what a run would do; `millrace explain` tells how "
+                    "its objects are called and when they end",
+                    config->source->name)));
   }
   BuildContext context;
   context.pipeline = config->pipeline.name;

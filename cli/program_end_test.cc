@@ -11,6 +11,7 @@
 #include <csignal>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "cli/program_run.h"
 
@@ -325,6 +326,32 @@ TEST_F(Ending, C07_BadRecordsFailOrAreSkippedAndCounted) {
   const Ended counted = millrace(copy(strict));
   EXPECT_EQ(counted.code, 4) << counted.err;
   EXPECT_THAT(counted.err, HasSubstr("--fail-on-skipped"));
+}
+
+// The server of a stream keeps its positions: nothing says that they are gone, and what only a manifest can do is
+// refused.
+TEST_F(Ending, ARunOverAStreamThatFailsGoesOnFromWhereItsServerKeeps) {
+  const std::string file = folder.write("stream.yaml",
+                                        "source:\n  iggy: {address: \"127.0.0.1:1\", username: u, password: p, stream: "
+                                        "s, topics: [t], consumer_group: g, "
+                                        "connect_timeout: 100ms}\nsink:\n  blackhole: {}\n");
+  const Ended failed = millrace({"run", file});
+  EXPECT_EQ(failed.code, 1) << failed.err;
+  EXPECT_THAT(failed.err, HasSubstr("  next       when the cause is gone, go on with: millrace run " + file));
+  EXPECT_THAT(failed.err, HasSubstr("  committed  "));
+  EXPECT_THAT(failed.err, Not(HasSubstr("begins anew")));
+  for (const auto& [option, instead] : {std::pair{"--reset", "another group"},
+                                        {"--expect-resume", "start: stored"},
+                                        {"--take-over", "take over from each other"},
+                                        {"--retry-quarantined", "sets no objects aside"}}) {
+    const Ended refused = millrace({"run", file, option});
+    EXPECT_EQ(refused.code, 2) << option << refused.err;
+    EXPECT_THAT(refused.err, testing::AllOf(HasSubstr(option), HasSubstr("iggy"), HasSubstr(instead)));
+  }
+  const Ended status = millrace({"status", file});
+  EXPECT_EQ(status.code, 1) << status.out;
+  EXPECT_THAT(status.err, HasSubstr("etl_iggy_lag_records"));
+  EXPECT_THAT(millrace({"plan", file}).err, HasSubstr("millrace explain"));
 }
 
 }  // namespace

@@ -3,9 +3,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "cli/commands.h"
 #include "cli/connector_pairs.h"
@@ -70,6 +72,27 @@ Result<void> confirm_reset(const RunArguments& arguments, const PipelineConfig& 
   const bool yes = std::fgets(answer, sizeof answer, stdin) != nullptr && (answer[0] == 'y' || answer[0] == 'Y');
   if (yes) return {};
   return fail(Error::fatal(ErrorCode::usage, "not reset; nothing was done"));
+}
+
+/// What only a position that is kept in a manifest can be asked for. A source with a manifest can tell drift.
+Result<void> check_position_options(const RunArguments& arguments, const SourceKind& source) {
+  if (source.drift) return {};
+  struct Option {
+    bool given;
+    std::string_view name;
+    std::string_view instead;
+  };
+  const std::array options{
+      Option{arguments.reset, "--reset", "to begin anew give it another group or consumer, and `start`"},
+      Option{arguments.expect_resume, "--expect-resume", "`start: stored` refuses to begin anywhere else"},
+      Option{arguments.take_over, "--take-over", "the members of a group take over from each other by themselves"},
+      Option{arguments.retry_quarantined, "--retry-quarantined", "it sets no objects aside"}};
+  for (const Option& option : options) {
+    if (!option.given) continue;
+    return fail(Error::fatal(ErrorCode::usage, fmt::format("{}: positions of the source {} are kept where it reads; {}",
+                                                           option.name, source.name, option.instead)));
+  }
+  return {};
 }
 
 RunReport failed(Error error) {
@@ -140,6 +163,7 @@ int run(const RunArguments& arguments, const Registry& registry) {
         loaded->config.to_yaml([&](std::string_view path) { return is_secret_path(registry, path); });
     return print(yaml) ? kExitCompleted : kExitFailed;
   }
+  if (const auto fits = check_position_options(arguments, *config->source); !fits) return report(fits.error());
   if (const auto confirmed = confirm_reset(arguments, *config); !confirmed) return report(confirmed.error());
 
   Terminal terminal(STDERR_FILENO);
@@ -157,7 +181,7 @@ int run(const RunArguments& arguments, const Registry& registry) {
 
   SummaryContext summary;
   summary.again = command_again(arguments.input, registry);
-  summary.position_kept = loaded->scratch_manifest.empty() && config->source->status != nullptr;
+  summary.position_kept = loaded->scratch_manifest.empty();
   summary.retried = arguments.retry_quarantined;
   if (result.error && config->source->past_faults)
     summary.past_faults = config->source->past_faults(config->source_section, result.error->code());
