@@ -6,23 +6,31 @@ Method: each ```sh block of the page is run by bash, in order, in one scratch fo
 what it prints, stdout and stderr as they come, without the lines of the log and
 compared when what varies from run to run is masked on both sides (masked()). Blocks of other
 languages are read only. `millrace` is the built program, without progress unless it is asked for; the bucket s3://my-bucket/exports/ is the
-fault server's, whose endpoint and keys stand in the environment as AWS's tools have them.
+fault server's, whose endpoint and keys stand in the environment as AWS's tools have them. A line `<!-- needs: iggy aws -->` asks for servers and
+commands of needs.py; the addresses that they usually have stand for those of the test. A line `<!-- run: COMMAND -->` is run too: what happens
+to the reader's servers without the reader.
 
-  page_run.py PAGE MILLRACE S3_FAULT_SERVER [--update]
+  page_run.py PAGE MILLRACE S3_FAULT_SERVER [--kafka-tool PROGRAM] [--iggy-framing classic|vsr] [--update]
 --update writes what was printed into the page instead, so that a sample is never written by hand.
 """
 import argparse
+import contextlib
 import difflib
 import gzip
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 
+import needs
+
 SHOWN_FOLDER = "srv/backfill"  # where the samples say that they ran, without the first slash, as keys are told
 NUMBERS_VARY = "<!-- numbers vary -->"  # on the line before a ```text block: all of its numbers are masked, and the plurals behind them
+NEEDS = r"^<!-- needs: (.*) -->$"
+RUN = r"^<!-- run: (.*) -->$"
 LATENCY_MS = 40  # of the server, so that a run with one read at a time can be met in the middle
 TIMEOUT_S = 300  # of a block
 
@@ -32,6 +40,7 @@ MASKS = [
     (r"\b\d+(\.\d+)? s\b|\b\d+m \d+s\b", "<duration>"),
     (r"\b\d+[smhd] ago\b", "<age>"),
     (r"http://127\.0\.0\.1:\d+", "<endpoint>"),
+    (r"\b\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\b", "<time>"),
     (r"\b[0-9a-f]+-[0-9a-f]{12,}-[0-9a-f]+\b", "<file-etag>"),
     (r"\b[0-9a-f]{16}\b", "<hash>"),
     (r"\bs3-[0-9a-f]{8}\b", "<source>"),
@@ -63,13 +72,15 @@ class Block:
 
 
 def blocks_of(page):
-    """Every ```sh block of the page's text; ValueError where fences do not pair or a sample belongs to nothing."""
+    """Every ```sh block and `run` line of the page's text; ValueError where fences do not pair or a sample belongs to nothing."""
     lines = page.split("\n")
     found, fence, last_end = [], None, None
     for number, line in enumerate(lines):
         if not line.startswith("```"):
             if fence is None and line.strip() not in ("", NUMBERS_VARY):
                 last_end = None  # a sample stands right behind its command
+            if fence is None and (unseen := re.match(RUN, line)):
+                found.append(Block(number, unseen[1]))
             continue
         if fence is None:
             fence = (line[3:].strip(), number)
@@ -92,10 +103,16 @@ def blocks_of(page):
     return found
 
 
-class Place:
-    """A scratch folder, the program on the PATH and a bucket with 240 objects; everything is gone afterwards."""
+def needs_of(page):
+    """The names behind `needs:`, each once, in order."""
+    return list(dict.fromkeys(" ".join(re.findall(NEEDS, page, flags=re.MULTILINE)).split()))
 
-    def __init__(self, millrace, server):
+
+class Place:
+    """A scratch folder, the program on the PATH, a bucket with 240 objects and what the page needs; everything is gone afterwards."""
+
+    def __init__(self, arguments, wanted):
+        millrace, server = os.path.abspath(arguments.millrace), os.path.abspath(arguments.server)
         self.base = tempfile.mkdtemp(prefix="millrace-guide-")
         self.folder, tools, data = (os.path.join(self.base, name) for name in ("page", "bin", "data"))
         for folder in (self.folder, tools, data):
@@ -105,9 +122,9 @@ class Place:
         with open(wrapper, "w", encoding="ascii") as file:
             file.write(f'#!/bin/bash\n[[ "$1" = run && "$*" != *--progress* ]] && set -- "$@" --progress none\nexec "{millrace}" "$@"\n')
         os.chmod(wrapper, 0o755)
-        arguments = [server, "--latency-ms", str(LATENCY_MS), "--bucket", "my-bucket"]
-        arguments += [f"my-bucket/exports/{key}={path}" for key, path in self.objects(data)]
-        self.server = subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        start = [server, "--latency-ms", str(LATENCY_MS), "--bucket", "my-bucket"]
+        start += [f"my-bucket/exports/{key}={path}" for key, path in self.objects(data)]
+        self.server = subprocess.Popen(start, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.environment = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "JOB_"))}
         self.environment |= {
             "PATH": tools + os.pathsep + os.environ["PATH"],
@@ -117,6 +134,16 @@ class Place:
             "AWS_ACCESS_KEY_ID": "AKIDEXAMPLE",
             "AWS_SECRET_ACCESS_KEY": "wJalrXUtnFEMI+K7MDENG/bPxRfiCYEXAMPLEKEY",
         }
+        self.needed, self.addresses, self.groups = [], {}, []
+        try:
+            for name in wanted:
+                self.needed.append(needs.KNOWN[name](self.base, tools, arguments))
+        except BaseException:
+            self.close()
+            raise
+        for one in self.needed:
+            self.environment |= one.environment
+            self.addresses |= one.addresses
 
     @staticmethod
     def objects(folder):
@@ -136,21 +163,35 @@ class Place:
 
     def run(self, command):
         """Exit code and output, as the page would show it."""
-        ended = subprocess.run(
+        for shown, real in self.addresses.items():
+            command = command.replace(shown, real)
+        with subprocess.Popen(
             ["bash", "-c", command],
             cwd=self.folder,
             env=self.environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            timeout=TIMEOUT_S,
-            check=False,
-        )
-        output = ended.stdout.decode("utf-8", "replace").replace(self.folder.lstrip("/"), SHOWN_FOLDER)
+            start_new_session=True,  # what it leaves in the background has its number as group
+        ) as running:
+            self.groups.append(running.pid)
+            try:
+                printed = running.communicate(timeout=TIMEOUT_S)[0]
+            except subprocess.TimeoutExpired:
+                os.killpg(running.pid, signal.SIGKILL)
+                raise
+        output = printed.decode("utf-8", "replace").replace(self.folder.lstrip("/"), SHOWN_FOLDER)
+        for shown, real in self.addresses.items():
+            output = output.replace(real, shown)
         output = re.sub(LOG_LINE, "", output, flags=re.MULTILINE)
-        return ended.returncode, output.rstrip("\n")
+        return running.returncode, output.rstrip("\n")
 
     def close(self):
+        for group in self.groups:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(group, signal.SIGKILL)
+        for one in reversed(self.needed):
+            one.close()
         self.server.communicate()
         shutil.rmtree(self.base)
 
@@ -172,6 +213,8 @@ def main():
     parser.add_argument("page")
     parser.add_argument("millrace")
     parser.add_argument("server")
+    parser.add_argument("--kafka-tool", help="the program of tests/kafka, for pages that need kafka")
+    parser.add_argument("--iggy-framing", default="vsr", choices=("classic", "vsr"))
     parser.add_argument("--update", action="store_true")
     args = parser.parse_args()
     with open(args.page, encoding="utf-8") as file:
@@ -180,7 +223,7 @@ def main():
     if not blocks:
         print(f"{args.page}: it has no command to run")
         return 1
-    place = Place(os.path.abspath(args.millrace), os.path.abspath(args.server))
+    place = Place(args, needs_of(page))
     lines, problems = page.split("\n"), []
     try:
         printed = [place.run(block.command) for block in blocks]

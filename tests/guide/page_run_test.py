@@ -3,7 +3,7 @@
 """The judge of the pages is judged: what is not as a page shows it is noticed, and what varies is not."""
 import unittest
 
-from page_run import Block, blocks_of, masked, problems_of
+from page_run import Block, blocks_of, masked, needs_of, problems_of
 
 PAGE = """# Title
 ```sh
@@ -39,6 +39,15 @@ class PageRun(unittest.TestCase):
         lines = PAGE.split("\n")
         for block in blocks[:2]:
             self.assertEqual("\n".join(lines[slice(*block.shown_lines)]), block.shown)
+
+    def test_what_a_page_needs_and_what_is_run_unseen(self):
+        page = "# T\n<!-- needs: iggy aws -->\n```sh\necho 1\n```\n<!-- run: break it -->\n```text\n1\n```\n"
+        self.assertEqual(needs_of(page), ["iggy", "aws"])
+        self.assertEqual(needs_of(PAGE), [])
+        with self.assertRaises(ValueError):  # the sample would be taken for that of the unseen command
+            blocks_of(page)
+        page = "```sh\necho 1\n```\n```text\n<!-- run: not this -->\n```\n<!-- run: break it -->\n"
+        self.assertEqual([(b.line, b.command, b.shown) for b in blocks_of(page)], [(0, "echo 1", "<!-- run: not this -->"), (6, "break it", None)])
 
     def test_a_sample_without_its_command_and_a_block_without_end(self):
         for page in ("```text\nx\n```\n", "```sh\nx\n```\nwords\n```text\nx\n```\n", "```sh\nx\n```\n```text\nx\n```\n```text\nx\n```\n", "```sh\nx\n"):
