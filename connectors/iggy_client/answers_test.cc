@@ -47,6 +47,7 @@ TEST_P(Answers, AnEmptyAnswerForAnotherPartition) {
   PolledMessages polled;
   ASSERT_TRUE(pair.client->poll({Consumer::group(kGroup), kTopic, 1, PollFrom::offset(0), 10}, polled));
   EXPECT_EQ(polled.not_ours(), framing_ == "classic");
+  EXPECT_FALSE(polled.not_a_member()) << "it is one, of others' partition";
   EXPECT_TRUE(polled.messages().empty());
   ASSERT_TRUE(pair.client->poll({kOne, kTopic, 1, PollFrom::offset(0), 10}, polled));
   EXPECT_FALSE(polled.not_ours());

@@ -227,7 +227,7 @@ Result<void> Client::poll(const PollRequest& request, PolledMessages& out) {
     out.messages_.clear();
     out.partition_ = request.partition;
     // The classic framing has a status for it; the other answers with a partition that there is not.
-    out.not_ours_ = answer->status == kNotAMember;
+    out.not_ours_ = out.not_a_member_ = answer->status == kNotAMember;
     if (out.not_ours_) return {};
     if (answer->status != 0) return fail(refused(answer->status, doing()));
     if (auto done = state_->decoder->decode(answer->payload, out); !done) {

@@ -165,12 +165,14 @@ TEST_P(Calls, MembersOfAGroup) {
   const PollRequest request{Consumer::group(kGroup), kTopic, 0, PollFrom::offset(0), 10};
   ASSERT_TRUE(one->poll(request, polled));
   EXPECT_TRUE(polled.not_ours());
+  EXPECT_EQ(polled.not_a_member(), classic());
   EXPECT_EQ(*one->join(kTopic, kGroup), JoinOutcome::joined);
   if (!classic()) {
     EXPECT_EQ((*one->sync(kTopic, kGroup))->partitions, (std::vector<std::uint32_t>{0, 1}));
   }
   ASSERT_TRUE(one->poll(request, polled));
   EXPECT_FALSE(polled.not_ours());
+  EXPECT_FALSE(polled.not_a_member());
   EXPECT_EQ(polled.messages().size(), 4U);
   EXPECT_EQ(*one->store_offset(Consumer::group(kGroup), kTopic, 0, 1), StoreOutcome::stored);
   ASSERT_TRUE(one->leave(kTopic, kGroup));

@@ -39,6 +39,8 @@ class PolledMessages {
  public:
   /// The server says that the group's member may not read this partition (any more).
   [[nodiscard]] bool not_ours() const noexcept { return not_ours_; }
+  /// Of the classic framing, with not_ours(): as this client is no member of the group. The other does not tell.
+  [[nodiscard]] bool not_a_member() const noexcept { return not_a_member_; }
   [[nodiscard]] std::uint32_t partition() const noexcept { return partition_; }
   /// Offset of the partition's last message. Nothing behind a poll that gave no messages: a server also answers so when
   /// something went wrong, with 0.
@@ -63,6 +65,7 @@ class PolledMessages {
   std::uint64_t last_offset_ = 0;
   std::uint32_t partition_ = 0;
   bool not_ours_ = false;
+  bool not_a_member_ = false;
 };
 
 /// One message to send. Borrows.
