@@ -165,6 +165,14 @@ class Control:
         self.broker.purge_topic(None, where)
         self.server.save()
 
+    def do_delete(self, where):
+        """A topic, with its groups and offsets; or one of its groups, where it is named."""
+        if "group" in where:
+            self.broker.delete_group(None, where)
+        else:
+            self.broker.delete_topic(None, where)
+        self.server.save()
+
     # --- groups
 
     def do_groups(self, where):

@@ -44,6 +44,20 @@ class Control(unittest.TestCase):
                 fake.client(login=False).login("anna", "other")
                 self.assertEqual([c["logged_in"] for c in fake.do("connections")], [True, True])
 
+    def test_what_is_deleted_takes_its_offsets_along(self):
+        for framing in ("classic", "vsr"):
+            with self.subTest(framing), Fake(framing) as fake:
+                fake.do("create", WHERE | {"group": "g"})
+                fake.do("append", WHERE | {"messages": [{"payload": "a"}]})
+                fake.do("store", WHERE | {"group": "g", "offset": 0})
+                fake.do("delete", WHERE | {"group": "g"})
+                fake.do("create", WHERE | {"group": "g"})
+                told = fake.do("partitions", WHERE)[0]
+                self.assertEqual((told["messages"], told["stored"]), (1, {}))
+                fake.do("delete", WHERE)
+                with self.assertRaisesRegex(ControlError, "status 2010"):
+                    fake.do("partitions", WHERE)
+
     def test_small_messages_by_the_thousand(self):
         for framing in ("classic", "vsr"):
             with self.subTest(framing), Fake(framing) as fake:
