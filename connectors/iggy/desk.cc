@@ -6,14 +6,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "connectors/iggy/held.h"
+#include "connectors/iggy/patience.h"
+
 namespace millrace::iggy_source {
 namespace {
 
-// After something that may pass, before it is tried again. Connecting has a backoff of its own.
-constexpr Duration kPause = std::chrono::milliseconds(500);
-constexpr int kMostDamaged = 3;
-// How long one turn tries to connect, so that it hears of other things.
-constexpr Duration kConnectTurn = std::chrono::seconds(2);
 // For goodbyes, when nobody sets a limit.
 constexpr Duration kGoodbye = std::chrono::seconds(5);
 
@@ -52,7 +50,27 @@ void Desk::ask_beginnings(Assignment assignment) {
 
 std::optional<Beginnings> Desk::take_beginnings() {
   const MutexLock lock(mutex_);
-  return std::exchange(answer_, std::nullopt);
+  std::optional<Beginnings> taken = std::exchange(answer_, std::nullopt);
+  if (!taken || taken->assignment != assignment_.number) return std::nullopt;
+  for (const Partition partition : taken->lost) lost_.erase(partition);
+  return taken;
+}
+
+bool Desk::others_are_read() {
+  const MutexLock lock(mutex_);
+  if (!std::exchange(ask_others_, true)) {
+    look_now_ = true;
+    changed_.notify_all();
+  }
+  return others_read_;
+}
+
+std::optional<std::string> Desk::loss() const {
+  const MutexLock lock(mutex_);
+  for (const auto& [partition, loss] : lost_) {
+    if (!loss.unless_stored) return fmt::format("{}: {}", text(*options_, partition), loss.what);
+  }
+  return std::nullopt;
 }
 
 std::optional<Error> Desk::failure() const {
@@ -71,15 +89,34 @@ void Desk::feeds(std::vector<std::shared_ptr<LaneFeed>> feeds) {
   feeds_ = std::move(feeds);
 }
 
-void Desk::lost(Partition partition, std::string what) {
+void Desk::lost(const LaneFeed& feed, std::string what) {
   {
     const MutexLock lock(mutex_);
-    if (!lost_.emplace(partition, std::move(what)).second) return;
+    if (!std::ranges::any_of(feeds_, [&](const auto& live) { return live.get() == &feed; })) return;
+  }
+  lose(feed.partition(), std::move(what));
+}
+
+void Desk::lose(Partition partition, std::string what) {
+  {
+    const MutexLock lock(mutex_);
+    if (!lost_.emplace(partition, Loss{std::move(what), false}).second) return;
     // What is durable from here on are not the messages that the server has under these offsets.
-    positions_->drop(id_of(partition));
+    positions_->withdraw(id_of(partition));
     // The lanes begin anew; where, is decided when they are asked for.
     ++assignment_.number;
     changed_.notify_all();
+  }
+  wake_();
+}
+
+void Desk::removed(const LaneFeed& feed) {
+  {
+    const MutexLock lock(mutex_);
+    if (!std::ranges::any_of(feeds_, [&](const auto& live) { return live.get() == &feed; })) return;
+    // Once for each life of the lanes.
+    feeds_.clear();
+    ++assignment_.number;
   }
   wake_();
 }
@@ -106,12 +143,15 @@ void Desk::close(SteadyTime deadline) {
 
 Desk::Work Desk::next_work(SteadyTime until) {
   const MutexLock lock(mutex_);
+  // The run ends: nothing begins any more.
+  if (failed_) question_.reset();
   while (!closing_ && !question_ && !to_store_ && !look_now_ && clock_->now() < until) {
     clock_->wait_until(changed_, mutex_, until);
   }
   to_store_ = false;
   if (std::exchange(look_now_, false)) next_look_ = SteadyTime::min();
-  return {closing_, question_, feeds_, lost_};
+  if (failed_) question_.reset();
+  return {closing_, ask_others_, question_, feeds_};
 }
 
 void Desk::run() {
@@ -120,22 +160,8 @@ void Desk::run() {
     const Work work = next_work(until);
     if (work.closing) break;
     if (auto done = turn(work); !done) {
-      const Error& error = done.error();
-      const bool too_late = clock_->now() >= give_up_;
-      if (error.code() == ErrorCode::cancelled) break;
-      // Bytes that are not sound may have been damaged on the way; what stays so is damaged where it is stored.
-      const bool damaged = error.code() == ErrorCode::corrupt && ++damaged_ < kMostDamaged;
-      if ((!error.is_retryable() && !damaged) || too_late) {
-        fail(std::move(done).error().as(ErrorClass::fatal));
-        break;
-      }
-      complain(error);
-      positions_->store_failed(error);
-      // A question stays where it is, so the pause is taken here.
-      const MutexLock lock(mutex_);
-      const SteadyTime again = clock_->now() + kPause;
-      while (!closing_ && clock_->now() < again) clock_->wait_until(changed_, mutex_, again);
-      until = clock_->now();
+      if (!goes_on(std::move(done).error())) break;
+      until = rest();
       continue;
     }
     complained_.clear();
@@ -143,6 +169,34 @@ void Desk::run() {
     until = next_look_;
   }
   end();
+}
+
+// What may pass is waited for. What does not ends the run, whose last offsets are stored if the server takes them.
+bool Desk::goes_on(Error error) {
+  if (error.code() == ErrorCode::cancelled) {
+    positions_->close(std::move(error).as(ErrorClass::fatal));
+    return false;
+  }
+  const bool too_late = clock_->now() >= give_up_;
+  const bool damaged = error.code() == ErrorCode::corrupt && ++damaged_ < kMostDamaged;
+  if ((error.is_retryable() || damaged) && !too_late) {
+    complain(error);
+    positions_->store_failed(std::move(error));
+    return true;
+  }
+  const Error fatal = std::move(error).as(ErrorClass::fatal);
+  fail(fatal);
+  if (!std::exchange(failed_, true) && client_->connected()) return true;
+  positions_->close(fatal);
+  return false;
+}
+
+// A question stays where it is, so the pause is taken here. Returns until when to wait for work.
+SteadyTime Desk::rest() {
+  const MutexLock lock(mutex_);
+  const SteadyTime again = clock_->now() + kPause;
+  while (!closing_ && clock_->now() < again) clock_->wait_until(changed_, mutex_, again);
+  return clock_->now();
 }
 
 // The same trouble again and again is said once.
@@ -166,51 +220,119 @@ void Desk::end() {
 Result<void> Desk::turn(const Work& work) {
   MILLRACE_TRY(client_->connect(clock_->now() + kConnectTurn));
   if (client_->sessions() != session_) next_look_ = SteadyTime::min();
+  if (client_->sessions() != std::exchange(doubted_, client_->sessions())) positions_->doubt_all();
+  const Result<void> doubts = settle_doubts();
   MILLRACE_TRY(store_settled());
-  if (clock_->now() >= next_look_) MILLRACE_TRY(look(work));
-  if (work.question) MILLRACE_TRY(answer(work));
+  if (failed_) {
+    next_look_ = clock_->now() + options_->heartbeat;
+  } else {
+    if (clock_->now() >= next_look_) MILLRACE_TRY(look(work));
+    if (work.question) MILLRACE_TRY(answer(work));
+  }
+  if (!doubts) return doubts;
   return client_->keep_alive();
 }
 
 // What is there, and what of it is ours: at each heartbeat, and after each login.
 Result<void> Desk::look(const Work& work) {
-  MILLRACE_ASSIGN(const bool anew, topics_.look(*client_));
-  if (anew) MILLRACE_TRY(made_anew());
-  MILLRACE_ASSIGN(std::vector<Partition> ours, membership_.ask(*client_));
-  for (const auto& feed : work.feeds) {
-    const PartitionId id = id_of(feed->partition());
-    const std::int64_t delivered = feed->delivered();
-    const bool still_ours = std::ranges::find(ours, feed->partition()) != ours.end();
-    if (still_ours && delivered > positions_->settled(id).value_or(Watermark(delivered)).value()) {
-      membership_.hold(*client_, feed->partition(), static_cast<std::uint64_t>(delivered) - 1);
-    }
+  // Before the figures, which are newer then.
+  std::vector<Watermark> fetched;
+  fetched.reserve(work.feeds.size());
+  for (const auto& feed : work.feeds) fetched.push_back(feed->fetched());
+  MILLRACE_ASSIGN(const std::vector<std::uint32_t> anew, topics_.look(*client_));
+  if (!anew.empty()) MILLRACE_TRY(made_anew(anew));
+  // Until it is published, whatever else of this look fails.
+  anew_ = anew_ || !anew.empty();
+  MILLRACE_ASSIGN(Ours ours, membership_.ask(*client_));
+  told(ours);
+  hold(work, ours);
+  Result<void> checked;
+  for (std::size_t i = 0; !anew_ && i < fetched.size(); ++i) {
+    Result<void> one = check(*work.feeds[i], fetched[i]);
+    if (!one && !client_->connected()) return one;
+    if (checked && !one) checked = std::move(one);
   }
-  if (ours.empty() && !said_empty_) {
+  if (work.others) {
+    MILLRACE_ASSIGN(const bool read, topics_.others_are_read(*client_, ours.partitions));
+    {
+      const MutexLock lock(mutex_);
+      others_read_ = read;
+    }
+    if (read) wake_();
+  }
+  if (ours.partitions.empty() && !said_empty_) {
     log_.warn(
         "the consumer group gives this member no partition: others have them all, or members of before that the "
         "server still counts; `member` names one so that it takes its own up again");
   }
-  said_empty_ = ours.empty();
+  said_empty_ = ours.partitions.empty();
   if (session_ != client_->sessions()) metrics_.sessions.add(client_->sessions() - session_);
   session_ = client_->sessions();
   give_up_ = SteadyTime::max();
   next_look_ = clock_->now() + options_->heartbeat;
-  publish(std::move(ours), anew);
+  publish(std::move(ours.partitions), std::exchange(anew_, false));
+  return checked;
+}
+
+void Desk::hold(const Work& work, const Ours& ours) {
+  for (const auto& feed : work.feeds) {
+    const PartitionId id = id_of(feed->partition());
+    const std::int64_t delivered = feed->delivered();
+    const bool still_ours = std::ranges::find(ours.partitions, feed->partition()) != ours.partitions.end();
+    if (still_ours && delivered > positions_->settled(id).value_or(Watermark(delivered)).value()) {
+      membership_.hold(*client_, feed->partition(), static_cast<std::uint64_t>(delivered) - 1);
+    }
+  }
+}
+
+// A feed that waits for what will not come: its partition ends before what it has read or has to read, or holds
+// nothing any more. The figures alone are not believed.
+Result<void> Desk::check(LaneFeed& feed, Watermark fetched) {
+  const iggy::PartitionInfo* const info = topics_.info(feed.partition());
+  if (info == nullptr) return {};
+  const Watermark end = end_of(*info);
+  feed.set_server_end(end);
+  const bool unread = feed.end() && *feed.end() > fetched;
+  if (end >= fetched && !(unread && (end < *feed.end() || info->messages == 0))) return {};
+  const std::optional<KnownMessage> last = feed.last();
+  if (last) {
+    MILLRACE_ASSIGN(const auto loss, loss_of(*client_, *options_, feed.partition(), *last));
+    if (loss) {
+      lost(feed, *loss);
+      return {};
+    }
+  }
+  MILLRACE_ASSIGN(HeldRange range, held(*client_, *options_, feed.partition()));
+  if (last) range.end = std::max(range.end, watermark_behind(last->offset));
+  if (range.end < fetched || (unread && range.end < *feed.end())) {
+    lost(feed, fmt::format("it had messages up to offset {}, but the server's next offset is {} now: it lost its "
+                           "newest messages, or the topic was purged",
+                           std::max(fetched, feed.end().value_or(fetched)).value() - 1, range.end.value()));
+  } else if (unread && range.first.value() > fetched.value()) {
+    removed(feed);
+  }
   return {};
 }
 
-// Offsets count from 0 again: what was kept says nothing of this one.
-Result<void> Desk::made_anew() {
-  if (options_->on_position_lost == OnPositionLost::fail) {
-    return millrace::fail(
-        Error::fatal(ErrorCode::drift,
-                     "a topic was deleted and made anew while it was read, so that its positions mean nothing; set "
-                     "on_position_lost to earliest or latest to go on with the new one"));
-  }
-  log_.warn("a topic was deleted and made anew while it was read; its partitions begin anew");
-  for (std::uint32_t topic = 0; topic < topics_.count(); ++topic) {
+// Offsets count from 0 again: what was kept says nothing of these.
+Result<void> Desk::made_anew(const std::vector<std::uint32_t>& topics) {
+  for (const std::uint32_t topic : topics) {
+    const std::string named = fmt::format("topic '{}/{}'", options_->stream, options_->topics[topic]);
+    if (options_->on_position_lost == OnPositionLost::fail) {
+      return millrace::fail(
+          Error::fatal(ErrorCode::drift, fmt::format("{} was deleted and made anew while it was read, so that its "
+                                                     "positions mean nothing; set on_position_lost to earliest or "
+                                                     "latest to go on with the new one",
+                                                     named)));
+    }
+    log_.warn("a topic was deleted and made anew while it was read; its partitions begin anew", {{"topic", named}});
+    const MutexLock lock(mutex_);
     for (std::uint32_t number = 0; number < topics_.partitions(topic); ++number) {
-      positions_->forget(id_of({topic, number}));
+      const Partition partition{topic, number};
+      const bool was_ours = std::ranges::find(assignment_.partitions, partition) != assignment_.partitions.end();
+      positions_->forget(id_of(partition));
+      // An offset of one that is ours may be what we stored for the old topic.
+      lost_[partition] = {"the topic was deleted and made anew", !was_ours};
     }
   }
   return {};
@@ -230,59 +352,31 @@ void Desk::publish(std::vector<Partition> ours, bool anew) {
 Result<void> Desk::answer(const Work& work) {
   Beginnings beginnings;
   beginnings.assignment = work.question->number;
+  std::map<Partition, Loss> losses;
+  {
+    // What the look of this very turn has found is among them.
+    const MutexLock lock(mutex_);
+    losses = lost_;
+  }
   for (const Partition partition : work.question->partitions) {
-    const auto lost = work.lost.find(partition);
-    const auto what = lost == work.lost.end() ? std::nullopt : std::optional(lost->second);
-    MILLRACE_ASSIGN(Beginning beginning,
-                    topics_.begin(*client_, partition, positions_->settled(id_of(partition)), what));
-    beginnings.lanes.push_back(beginning);
+    const auto lost = losses.find(partition);
+    std::optional<Loss> loss;
+    if (lost != losses.end()) {
+      loss = lost->second;
+      beginnings.lost.push_back(partition);
+    }
+    MILLRACE_ASSIGN(Beginning beginning, topics_.begin(*client_, partition, positions_->kept(id_of(partition)), loss));
+    beginnings.lanes.push_back(std::move(beginning));
   }
   for (std::uint32_t topic = 0; topic < topics_.count(); ++topic) beginnings.lineages.push_back(topics_.lineage(topic));
   {
     const MutexLock lock(mutex_);
-    for (const auto& [partition, what] : work.lost) lost_.erase(partition);
     if (question_ && question_->number == work.question->number) {
       question_.reset();
       answer_ = std::move(beginnings);
     }
   }
   wake_();
-  return {};
-}
-
-Result<void> Desk::store_settled() {
-  const iggy::Consumer consumer = consumer_of(*options_);
-  for (const PartitionWatermark& one : positions_->to_store()) {
-    const Partition partition = partition_of(one.partition);
-    const std::optional<std::uint64_t> offset = stored_offset(one.watermark);
-    if (!offset) continue;
-    MILLRACE_ASSIGN(const iggy::StoreOutcome outcome,
-                    client_->store_offset(consumer, topics_.name(partition.topic), partition.number, *offset));
-    switch (outcome) {
-      case iggy::StoreOutcome::stored:
-        positions_->stored(one);
-        metrics_.stores.add();
-        break;
-      case iggy::StoreOutcome::not_ours: {
-        positions_->drop(one.partition);
-        metrics_.dropped_stores.add();
-        log_.warn(
-            "an offset was not stored, as the partition is another member's by now; that one reads some records "
-            "again",
-            {{"partition", topics_.text(partition)}, {"offset", std::to_string(*offset)}});
-        const MutexLock lock(mutex_);
-        look_now_ = true;
-        break;
-      }
-      case iggy::StoreOutcome::beyond_end:
-        positions_->drop(one.partition);
-        lost(partition,
-             fmt::format("offset {} is durable here, but the server does not have it (any more): it lost its "
-                         "newest messages, or the topic was purged",
-                         *offset));
-        break;
-    }
-  }
   return {};
 }
 

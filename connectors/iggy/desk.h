@@ -4,6 +4,8 @@
 // question here, and is woken for the answer.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -30,6 +32,7 @@ struct Beginnings {
   std::uint64_t assignment = 0;
   std::vector<Beginning> lanes;
   std::vector<std::string> lineages;  ///< of the topics
+  std::vector<Partition> lost;        ///< of which they know that messages were lost
 };
 
 class Desk {
@@ -42,7 +45,12 @@ class Desk {
   // The control thread:
   [[nodiscard]] Assignment assignment() const;
   void ask_beginnings(Assignment assignment);
+  /// Of the assignment that holds now; what they know to be lost is settled with them.
   [[nodiscard]] std::optional<Beginnings> take_beginnings();
+  /// Of a bounded source whose own partitions are read: whether the other members' are. Asks, and wakes for the answer.
+  [[nodiscard]] bool others_are_read();
+  /// Messages of a partition were lost, and its lane has not begun anew since.
+  [[nodiscard]] std::optional<std::string> loss() const;
   /// What ends the run.
   [[nodiscard]] std::optional<Error> failure() const;
   /// Something was settled.
@@ -53,25 +61,37 @@ class Desk {
   void close(SteadyTime deadline);
 
   // Any thread:
-  /// What was read of a partition is not what the server has there (any more).
-  void lost(Partition partition, std::string what);
-  void fail(Error error);
+  /// What a feed has read is not what the server has there (any more): its lane has to begin anew. Of a feed whose lane
+  /// is gone, nothing: beginnings look for themselves.
+  void lost(const LaneFeed& feed, std::string what);
+  /// Messages that a feed wants were removed before they were fetched: its lane begins anew, where, is decided then.
+  void removed(const LaneFeed& feed);
 
  private:
   struct Work {
     bool closing = false;
+    bool others = false;  ///< are they read?
     std::optional<Assignment> question;
     std::vector<std::shared_ptr<LaneFeed>> feeds;
-    std::map<Partition, std::string> lost;
   };
   void run();
   [[nodiscard]] Work next_work(SteadyTime until);
   [[nodiscard]] Result<void> turn(const Work& work);
+  [[nodiscard]] bool goes_on(Error error);
+  [[nodiscard]] SteadyTime rest();
+  [[nodiscard]] Result<void> settle_doubts();
   [[nodiscard]] Result<void> look(const Work& work);
-  [[nodiscard]] Result<void> made_anew();
+  [[nodiscard]] Result<void> made_anew(const std::vector<std::uint32_t>& topics);
+  void hold(const Work& work, const Ours& ours);
+  void told(const Ours& ours);
+  [[nodiscard]] Result<void> check(LaneFeed& feed, Watermark fetched);
   void publish(std::vector<Partition> ours, bool anew);
   [[nodiscard]] Result<void> answer(const Work& work);
   [[nodiscard]] Result<void> store_settled();
+  [[nodiscard]] Result<void> store(PartitionWatermark position);
+  [[nodiscard]] Result<void> refused_as_beyond(PartitionWatermark position, std::uint64_t offset);
+  void lose(Partition partition, std::string what);
+  void fail(Error error);
   void complain(const Error& error);
   void end();
 
@@ -87,6 +107,9 @@ class Desk {
   Topics topics_;
   Membership membership_;
   std::uint64_t session_ = 0;  ///< of the latest look
+  std::uint64_t doubted_ = 0;  ///< the session up to which everything that was stored was doubted
+  bool anew_ = false;          ///< a topic was made anew, and its lanes do not begin anew yet
+  bool failed_ = false;        ///< the run ends: only what is settled is stored still
   SteadyTime next_look_ = SteadyTime::min();
   SteadyTime give_up_ = SteadyTime::max();  ///< while nothing has been looked at yet
   std::string complained_;
@@ -100,9 +123,11 @@ class Desk {
   std::optional<Beginnings> answer_ MILLRACE_GUARDED_BY(mutex_);
   std::optional<Error> failure_ MILLRACE_GUARDED_BY(mutex_);
   std::vector<std::shared_ptr<LaneFeed>> feeds_ MILLRACE_GUARDED_BY(mutex_);
-  std::map<Partition, std::string> lost_ MILLRACE_GUARDED_BY(mutex_);
+  std::map<Partition, Loss> lost_ MILLRACE_GUARDED_BY(mutex_);
   bool to_store_ MILLRACE_GUARDED_BY(mutex_) = false;
   bool look_now_ MILLRACE_GUARDED_BY(mutex_) = false;
+  bool ask_others_ MILLRACE_GUARDED_BY(mutex_) = false;
+  bool others_read_ MILLRACE_GUARDED_BY(mutex_) = false;
   bool closing_ MILLRACE_GUARDED_BY(mutex_) = false;
   bool ended_ MILLRACE_GUARDED_BY(mutex_) = false;
   Thread thread_;  // last: it uses what stands above

@@ -6,29 +6,24 @@
 #include <algorithm>
 #include <utility>
 
+#include "connectors/iggy/held.h"
+#include "connectors/iggy/patience.h"
+
 namespace millrace::iggy_source {
 namespace {
 
 // A partition that stays empty is asked less and less often, down to this.
 constexpr Duration kLongestIdle = std::chrono::milliseconds(500);
-// Before something that failed is tried again; connecting has a backoff of its own.
-constexpr Duration kPause = std::chrono::milliseconds(500);
-constexpr Duration kConnectTurn = std::chrono::seconds(2);
-// Bytes that are not sound may have been damaged on the way; what stays so is damaged where it is stored.
-constexpr int kMostDamaged = 3;
-
-const iggy::Consumer kReader = iggy::Consumer::individual(iggy::Identifier::number(0));
-
 }  // namespace
 
 Fetcher::Fetcher(const IggySourceOptions& options, std::unique_ptr<iggy::Client> client, const SourceContext& context,
-                 Metrics metrics, Lost lost)
+                 Metrics metrics, Hears hears)
     : options_(&options),
       client_(std::move(client)),
       clock_(context.clock),
       log_(context.log),
       metrics_(std::move(metrics)),
-      lost_(std::move(lost)) {}
+      hears_(std::move(hears)) {}
 
 Fetcher::~Fetcher() {
   closing_.store(true, memory_order_release);
@@ -85,7 +80,7 @@ void Fetcher::run() {
 Fetcher::Place* Fetcher::next(SteadyTime now, SteadyTime& wake_at) {
   for (std::size_t i = 0; i < places_.size(); ++i) {
     Place& place = places_[(turn_ + i) % places_.size()];
-    if (place.lost || !place.feed->wants()) continue;
+    if (place.over || !place.feed->wants()) continue;
     if (place.due <= now) {
       turn_ = (turn_ + i + 1) % places_.size();
       return &place;
@@ -97,20 +92,18 @@ Fetcher::Place* Fetcher::next(SteadyTime now, SteadyTime& wake_at) {
 
 Result<void> Fetcher::fetch(Place& place, std::int64_t from) {
   MILLRACE_TRY(client_->connect(clock_->now() + kConnectTurn));
-  if (client_->sessions() != session_) {
-    const std::uint64_t sessions = client_->sessions();
-    if (session_ != 0) MILLRACE_TRY(compare());
-    metrics_.sessions.add(sessions - session_);
-    session_ = sessions;
-    if (place.lost) return {};
+  metrics_.sessions.add(client_->sessions() - std::exchange(session_, client_->sessions()));
+  if (place.session != session_) {
+    MILLRACE_TRY(compare(place));
+    place.session = session_;
+    if (place.over) return {};
   }
   const Partition partition = place.feed->partition();
   iggy::PolledMessages polled = place.feed->spare();
-  const iggy::TopicName topic{iggy::Identifier::name(options_->stream),
-                              iggy::Identifier::name(options_->topics[partition.topic])};
+  const iggy::TopicName topic = topic_name(*options_, partition.topic);
   metrics_.polls.add();
   MILLRACE_TRY(
-      client_->poll({kReader, topic, partition.number, iggy::PollFrom::offset(static_cast<std::uint64_t>(from)),
+      client_->poll({reader(), topic, partition.number, iggy::PollFrom::offset(static_cast<std::uint64_t>(from)),
                      static_cast<std::uint32_t>(options_->batch_length)},
                     polled));
   complained_.clear();
@@ -126,6 +119,10 @@ Result<void> Fetcher::fetch(Place& place, std::int64_t from) {
         fmt::format("the Iggy server gave offset {} of '{}' partition {}, though it was asked for {} and later",
                     polled.messages().front().offset, options_->topics[partition.topic], partition.number, from)));
   }
+  if (polled.messages().front().offset > static_cast<std::uint64_t>(from)) {
+    MILLRACE_TRY(skipped(place, from, polled.messages().front().offset));
+    if (place.over) return {};
+  }
   place.idle = Duration(0);
   place.feed->put(std::move(polled));
   return {};
@@ -139,27 +136,28 @@ void Fetcher::idle(Place& place) {
 
 // A server that was away may have lost what it had not written: what stands where the last message stood must be that
 // message still. Messages behind it that others have sent since would be skipped, or taken for others.
-Result<void> Fetcher::compare() {
-  for (Place& place : places_) {
-    const std::optional<LastMessage> last = place.feed->last();
-    if (!last) continue;
-    const Partition partition = place.feed->partition();
-    const iggy::TopicName topic{iggy::Identifier::name(options_->stream),
-                                iggy::Identifier::name(options_->topics[partition.topic])};
-    iggy::PolledMessages polled;
-    MILLRACE_TRY(client_->poll({kReader, topic, partition.number, iggy::PollFrom::offset(last->offset), 1}, polled));
-    const iggy::Message* const now = polled.messages().empty() ? nullptr : &polled.messages().front();
-    // Removed by retention, which takes what is oldest: nothing is wrong with what follows.
-    if (now != nullptr && now->offset > last->offset) continue;
-    if (now != nullptr && now->id == last->id && now->timestamp == last->timestamp) continue;
-    place.lost = true;
-    lost_(partition,
-          fmt::format("the message at offset {} (id {}, taken {}) was read, but after the server was away {}",
-                      last->offset, iggy::to_string(last->id), to_rfc3339(static_cast<UnixMicros>(last->timestamp), 6),
-                      now == nullptr
-                          ? "nothing is there"
-                          : fmt::format("another one is there (id {}): messages were lost", iggy::to_string(now->id))));
+Result<void> Fetcher::compare(Place& place) {
+  const std::optional<KnownMessage> last = place.feed->last();
+  if (!last) return {};
+  MILLRACE_ASSIGN(std::optional<std::string> loss, loss_of(*client_, *options_, place.feed->partition(), *last));
+  if (!loss) return {};
+  place.over = true;
+  hears_.lost(*place.feed, *std::move(loss));
+  return {};
+}
+
+// Offsets of a partition have no gaps but where messages were removed.
+Result<void> Fetcher::skipped(Place& place, std::int64_t from, std::uint64_t next) {
+  MILLRACE_ASSIGN(const HeldRange range, held(*client_, *options_, place.feed->partition()));
+  if (range.first.value() > from) {
+    place.over = true;
+    hears_.removed(*place.feed);
+    return {};
   }
+  log_.warn("the server has no messages at some offsets, though it has some before and behind them; going on behind",
+            {{"partition", text(*options_, place.feed->partition())},
+             {"from", std::to_string(from)},
+             {"to", std::to_string(next - 1)}});
   return {};
 }
 

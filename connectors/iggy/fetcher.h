@@ -5,8 +5,8 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,10 +20,15 @@ namespace millrace::iggy_source {
 
 class Fetcher {
  public:
-  /// `lost`: what was fetched is not what the server has there; from the fetcher's thread.
-  using Lost = std::function<void(Partition, std::string)>;
+  /// Who is told, from the fetcher's thread, that a feed cannot go on.
+  struct Hears {
+    /// What was fetched is not what the server has there.
+    std::function<void(const LaneFeed&, std::string)> lost;
+    /// What it wants was removed before it was fetched.
+    std::function<void(const LaneFeed&)> removed;
+  };
   Fetcher(const IggySourceOptions& options, std::unique_ptr<iggy::Client> client, const SourceContext& context,
-          Metrics metrics, Lost lost);
+          Metrics metrics, Hears hears);
   ~Fetcher();
   void start();
 
@@ -34,15 +39,17 @@ class Fetcher {
   struct Place {
     std::shared_ptr<LaneFeed> feed;
     SteadyTime due = SteadyTime::min();
-    Duration idle{0};  ///< between two polls that give nothing
-    int damaged = 0;   ///< polls in a row whose bytes were not sound
-    bool lost = false;
+    Duration idle{0};           ///< between two polls that give nothing
+    int damaged = 0;            ///< polls in a row whose bytes were not sound
+    std::uint64_t session = 0;  ///< in which it was compared with what the server has
+    bool over = false;          ///< it cannot go on
   };
   void run();
   void take_feeds();
   [[nodiscard]] Place* next(SteadyTime now, SteadyTime& wake_at);
   [[nodiscard]] Result<void> fetch(Place& place, std::int64_t from);
-  [[nodiscard]] Result<void> compare();
+  [[nodiscard]] Result<void> compare(Place& place);
+  [[nodiscard]] Result<void> skipped(Place& place, std::int64_t from, std::uint64_t next);
   void idle(Place& place);
   bool failed(Place* place, Error error);
 
@@ -51,7 +58,7 @@ class Fetcher {
   Clock* const clock_;
   const Logger log_;
   Metrics metrics_;
-  const Lost lost_;
+  const Hears hears_;
   const std::shared_ptr<EventCount> event_ = std::make_shared<EventCount>();
 
   // Its own thread:

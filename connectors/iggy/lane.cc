@@ -111,7 +111,7 @@ PollResult IggyLane::batch() {
   batch.origin = setup_.origin;
   batch.readable_padding = kBytePadding;
   batch.ack = setup_.acks.issue(partition(), offsets_.back());
-  setup_.feed->delivered(offsets_.back().value() + 1);
+  setup_.feed->delivered(known(reply_->messages()[at_ - 1]));
   setup_.metrics.messages.add(offsets_.size());
   return batch;
 }

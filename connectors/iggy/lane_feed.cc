@@ -5,6 +5,17 @@
 
 namespace millrace::iggy_source {
 
+LaneFeed::LaneFeed(const Beginning& beginning, std::size_t prefetch_bytes)
+    : partition_(beginning.partition),
+      begin_(beginning.from),
+      end_(beginning.end),
+      prefetch_bytes_(prefetch_bytes),
+      next_(beginning.from.value()),
+      last_(beginning.known),
+      before_(beginning.known),
+      delivered_(beginning.from.value()),
+      server_end_(beginning.server_end.value()) {}
+
 std::optional<std::int64_t> LaneFeed::wants() const {
   const MutexLock lock(mutex_);
   if (paused_ || error_ || bytes_ >= prefetch_bytes_ || (end_ && next_ >= end_->value())) return std::nullopt;
@@ -15,7 +26,7 @@ void LaneFeed::put(iggy::PolledMessages messages) {
   const iggy::Message& last = messages.messages().back();
   const MutexLock lock(mutex_);
   next_ = static_cast<std::int64_t>(last.offset) + 1;
-  last_ = LastMessage{last.offset, last.id, last.timestamp};
+  last_ = known(last);
   server_end_.store(static_cast<std::int64_t>(*messages.last_offset()) + 1, memory_order_relaxed);
   bytes_ += messages.memory();
   ready_.push_back(std::move(messages));
@@ -35,7 +46,7 @@ void LaneFeed::fail(Error error) {
   lane_.wake();
 }
 
-std::optional<LastMessage> LaneFeed::last() const {
+std::optional<KnownMessage> LaneFeed::last() const {
   const MutexLock lock(mutex_);
   return last_;
 }
@@ -58,8 +69,26 @@ Result<LaneFeed::Got> LaneFeed::get(Clock& clock, SteadyTime deadline) {
 }
 
 void LaneFeed::give_back(iggy::PolledMessages messages) {
+  if (messages.memory() > prefetch_bytes_) return;
   const MutexLock lock(mutex_);
   spare_ = std::move(messages);
+}
+
+void LaneFeed::delivered(KnownMessage last) {
+  delivered_.store(static_cast<std::int64_t>(last.offset) + 1, memory_order_relaxed);
+  const MutexLock lock(mutex_);
+  handed_on_.add(last);
+}
+
+std::optional<KnownMessage> LaneFeed::settle(Watermark watermark) {
+  const MutexLock lock(mutex_);
+  const std::optional<KnownMessage> before = handed_on_.settle(watermark);
+  return before ? before : before_;
+}
+
+Watermark LaneFeed::fetched() const {
+  const MutexLock lock(mutex_);
+  return Watermark(next_);
 }
 
 void LaneFeed::set_waker(Waker waker) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // LaneFeed: what was fetched of one partition and not read yet: between the thread that fetches and the lane.
-// Thread-safe. Bounded: nothing more is fetched while it holds `prefetch_bytes`, so it holds that and one reply at most
-// (INV-7).
+// Thread-safe. Bounded: nothing more is fetched while `prefetch_bytes` wait. So it has those, one reply beyond, the one
+// that the lane reads, and a buffer of at most `prefetch_bytes` for the next one (INV-7).
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,9 @@
 #include <deque>
 #include <optional>
 
+#include "connectors/iggy/known_message.h"
 #include "connectors/iggy/partition.h"
+#include "connectors/iggy/topics.h"
 #include "millrace/base/result.h"
 #include "millrace/base/sync.h"
 #include "millrace/base/time.h"
@@ -17,23 +19,12 @@
 
 namespace millrace::iggy_source {
 
-/// The message that was fetched last: what stands at its offset after the server was away must be the same.
-struct LastMessage {
-  std::uint64_t offset = 0;
-  iggy::MessageId id;
-  std::uint64_t timestamp = 0;
-};
-
 class LaneFeed {
  public:
-  LaneFeed(Partition partition, Watermark begin, std::optional<Watermark> end, std::size_t prefetch_bytes)
-      : partition_(partition),
-        end_(end),
-        prefetch_bytes_(prefetch_bytes),
-        next_(begin.value()),
-        delivered_(begin.value()) {}
+  LaneFeed(const Beginning& beginning, std::size_t prefetch_bytes);
 
   [[nodiscard]] Partition partition() const noexcept { return partition_; }
+  [[nodiscard]] Watermark begin() const noexcept { return begin_; }
   [[nodiscard]] const std::optional<Watermark>& end() const noexcept { return end_; }
 
   // The fetching thread:
@@ -43,8 +34,10 @@ class LaneFeed {
   void put(iggy::PolledMessages messages);
   /// Memory for the next reply: of messages that were read.
   [[nodiscard]] iggy::PolledMessages spare();
+  void give_back(iggy::PolledMessages messages);
   void fail(Error error);
-  [[nodiscard]] std::optional<LastMessage> last() const;
+  /// The message before the next one, as far as one is known.
+  [[nodiscard]] std::optional<KnownMessage> last() const;
 
   // The lane:
   struct Got {
@@ -53,9 +46,9 @@ class LaneFeed {
   };
   /// Waits for the first until `deadline`.
   [[nodiscard]] Result<Got> get(Clock& clock, SteadyTime deadline);
-  void give_back(iggy::PolledMessages messages);
   void set_waker(Waker waker);
-  void delivered(std::int64_t next) noexcept { delivered_.store(next, memory_order_relaxed); }
+  /// A batch that ends with this message was handed to the pipeline.
+  void delivered(KnownMessage last);
 
   // The control thread:
   void pause(bool paused);
@@ -64,13 +57,21 @@ class LaneFeed {
   [[nodiscard]] bool exhausted() const noexcept { return exhausted_.load(memory_order_acquire); }
   /// One past the last message that was handed to the pipeline.
   [[nodiscard]] std::int64_t delivered() const noexcept { return delivered_.load(memory_order_relaxed); }
-  /// One past the server's last message, as the latest poll said; negative: not known.
+  /// A message before `watermark`, the last one if possible.
+  [[nodiscard]] std::optional<KnownMessage> settle(Watermark watermark);
+  /// One past the server's last message, as far as was heard.
   [[nodiscard]] std::int64_t server_end() const noexcept { return server_end_.load(memory_order_relaxed); }
   /// Woken when there may be room again; set by who fetches.
   void on_room(Waker waker);
 
+  // The desk:
+  /// One past the last message that was fetched.
+  [[nodiscard]] Watermark fetched() const;
+  void set_server_end(Watermark end) noexcept { server_end_.store(end.value(), memory_order_relaxed); }
+
  private:
   const Partition partition_;
+  const Watermark begin_;
   const std::optional<Watermark> end_;
   const std::size_t prefetch_bytes_;
   mutable Mutex mutex_;
@@ -80,12 +81,14 @@ class LaneFeed {
   std::int64_t next_ MILLRACE_GUARDED_BY(mutex_);
   bool paused_ MILLRACE_GUARDED_BY(mutex_) = false;
   std::optional<Error> error_ MILLRACE_GUARDED_BY(mutex_);
-  std::optional<LastMessage> last_ MILLRACE_GUARDED_BY(mutex_);
+  std::optional<KnownMessage> last_ MILLRACE_GUARDED_BY(mutex_);
+  std::optional<KnownMessage> before_ MILLRACE_GUARDED_BY(mutex_);  ///< where it began
+  KnownMessages handed_on_ MILLRACE_GUARDED_BY(mutex_);
   std::optional<iggy::PolledMessages> spare_ MILLRACE_GUARDED_BY(mutex_);
   Waker lane_ MILLRACE_GUARDED_BY(mutex_);
   Waker room_ MILLRACE_GUARDED_BY(mutex_);
   Atomic<std::int64_t> delivered_;
-  Atomic<std::int64_t> server_end_{-1};
+  Atomic<std::int64_t> server_end_;
   Atomic<bool> exhausted_{false};
 };
 

@@ -9,8 +9,6 @@
 #include <cstring>
 #include <set>
 
-#include "connectors/iggy/partition.h"
-
 namespace millrace::iggy_source {
 namespace {
 
@@ -101,6 +99,22 @@ iggy::Consumer consumer_of(const IggySourceOptions& options) {
   const auto [behind, error] = std::from_chars(options.consumer.data(), end, number);
   if (error == std::errc() && behind == end) return iggy::Consumer::individual(iggy::Identifier::number(number));
   return iggy::Consumer::individual(iggy::Identifier::name(options.consumer));
+}
+
+iggy::Consumer reader() { return iggy::Consumer::individual(iggy::Identifier::number(0)); }
+
+iggy::TopicName topic_name(const IggySourceOptions& options, std::uint32_t topic) {
+  return {iggy::Identifier::name(options.stream), iggy::Identifier::name(options.topics[topic])};
+}
+
+std::string text(const IggySourceOptions& options, Partition partition) {
+  const iggy::TopicName topic = topic_name(options, partition.topic);
+  return fmt::format("'{}/{}' partition {}", iggy::to_string(topic.stream), iggy::to_string(topic.topic),
+                     partition.number);
+}
+
+Error missing(const std::string& what) {
+  return Error::retryable(ErrorCode::not_found, "there is no " + what + "; make it, or correct the name");
 }
 
 std::optional<iggy::ClientId> member_id(const IggySourceOptions& options) {

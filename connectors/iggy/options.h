@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "connectors/iggy/partition.h"
 #include "millrace/config/config.h"
 #include "millrace/connectors/iggy.h"
 #include "millrace/iggy_client/client.h"
@@ -22,6 +23,13 @@ void check(const IggySourceOptions& options, const ConfigSection& at, ConfigProb
 [[nodiscard]] iggy::ClientOptions client_options(const IggyConnectionOptions& options, const SourceContext& context);
 /// Whom positions are stored for.
 [[nodiscard]] iggy::Consumer consumer_of(const IggySourceOptions& options);
+/// Who reads explicit positions and stores nothing: whoever asks.
+[[nodiscard]] iggy::Consumer reader();
+[[nodiscard]] iggy::TopicName topic_name(const IggySourceOptions& options, std::uint32_t topic);
+/// "'s/t' partition 3"
+[[nodiscard]] std::string text(const IggySourceOptions& options, Partition partition);
+/// That `what` is not there, in words with the way out.
+[[nodiscard]] Error missing(const std::string& what);
 /// The member's own id, made of its name; nothing where it has none.
 [[nodiscard]] std::optional<iggy::ClientId> member_id(const IggySourceOptions& options);
 /// The numbers that `partitions` lists; empty: all.

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the keys may say, positions in both ways of counting, and what waits for a store.
+// What the keys may say.
 #include "connectors/iggy/options.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include "connectors/iggy/partition.h"
-#include "connectors/iggy/positions.h"
-#include "millrace/testing/manual_clock.h"
 
 namespace millrace::iggy_source {
 namespace {
@@ -54,43 +50,6 @@ TEST(IggyOptions, AMemberIsWhoItsNameSays) {
   EXPECT_EQ(a, member_id(options));
   options.member = "b";
   EXPECT_NE(a, member_id(options));
-}
-
-TEST(IggyPositions, TheServerKeepsTheLastMessageProcessed) {
-  EXPECT_EQ(stored_offset(Watermark(0)), std::nullopt) << "nothing is processed: there is no offset for that";
-  EXPECT_EQ(stored_offset(Watermark(1)), 0U);
-  EXPECT_EQ(watermark_behind(0), Watermark(1));
-  for (const std::uint64_t offset : {0ULL, 1ULL, 41ULL, 9'000'000'000ULL}) {
-    EXPECT_EQ(stored_offset(watermark_behind(offset)), offset);
-  }
-}
-
-TEST(IggyPositions, PartitionsOfSeveralTopicsDoNotMeet) {
-  EXPECT_EQ(id_of({0, 3}), PartitionId(3));
-  EXPECT_EQ(id_of({2, 3}), PartitionId(200'003));
-  EXPECT_EQ(partition_of(PartitionId(200'003)), (Partition{2, 3}));
-}
-
-TEST(IggyPositions, WhatWaitsForAStore) {
-  testing::ManualClock clock;
-  Positions positions;
-  const PartitionId one(1);
-  const auto none = clock.now();
-  positions.settle({{{one, Watermark(5)}}});
-  EXPECT_TRUE(positions.to_store().empty()) << "not ours";
-  positions.own(one, Watermark(2), Watermark(2));
-  EXPECT_TRUE(positions.wait_until_stored(clock, none));
-  positions.settle({{{one, Watermark(5)}}});
-  EXPECT_EQ(positions.to_store(), (std::vector<PartitionWatermark>{{one, Watermark(5)}}));
-  EXPECT_EQ(positions.wait_until_stored(clock, none).error().code(), ErrorCode::deadline);
-  positions.store_failed(Error::retryable(ErrorCode::closed, "gone"));
-  EXPECT_EQ(positions.wait_until_stored(clock, none).error().code(), ErrorCode::closed);
-  positions.stored({one, Watermark(5)});
-  EXPECT_TRUE(positions.wait_until_stored(clock, none));
-  positions.settle({{{one, Watermark(6)}}});
-  positions.drop(one);
-  EXPECT_TRUE(positions.wait_until_stored(clock, none)) << "another member's by now";
-  EXPECT_EQ(positions.settled(one), Watermark(6)) << "but durable all the same";
 }
 
 }  // namespace

@@ -43,7 +43,8 @@ Result<void> GroupSource::open(SourceContext context) {
     MILLRACE_ASSIGN(std::unique_ptr<iggy::Client> reader, iggy::Client::make(client_options(options_, context_)));
     fetchers_.push_back(std::make_unique<Fetcher>(
         options_, std::move(reader), context_, metrics_,
-        [this](Partition partition, std::string what) { desk_->lost(partition, std::move(what)); }));
+        Fetcher::Hears{[this](const LaneFeed& feed, std::string what) { desk_->lost(feed, std::move(what)); },
+                       [this](const LaneFeed& feed) { desk_->removed(feed); }}));
   }
   desk_->start();
   for (const auto& fetcher : fetchers_) fetcher->start();
@@ -78,12 +79,10 @@ Result<SourceEvent> GroupSource::serve() {
       asked_assignment_ = wanted.number;
       desk_->ask_beginnings(wanted);
     }
-    if (auto beginnings = desk_->take_beginnings(); beginnings && beginnings->assignment == wanted.number) {
-      return assign(*std::move(beginnings));
-    }
+    if (auto beginnings = desk_->take_beginnings()) return assign(*std::move(beginnings));
     return Idle{};
   }
-  if (options_.bounded && !finished_ && all_exhausted()) {
+  if (options_.bounded && !finished_ && wanted.number != 0 && all_read()) {
     finished_ = true;
     return Finished{};
   }
@@ -94,7 +93,7 @@ SourceEvent GroupSource::assign(Beginnings beginnings) {
   held_assignment_ = beginnings.assignment;
   LanesAssigned assigned;
   for (const Beginning& one : beginnings.lanes) {
-    positions_.own(id_of(one.partition), one.from, one.stored);
+    positions_.own(id_of(one.partition), one.from, one.stored, one.known, one.yields);
     assigned.lanes.push_back(make_lane(one, beginnings.lineages[one.partition.topic]));
   }
   spread();
@@ -111,13 +110,14 @@ std::unique_ptr<SourceLane> GroupSource::make_lane(const Beginning& beginning, c
   origin->lineage = lineage;
   IggyLane::Setup setup;
   setup.id = LaneId(next_lane_++);
-  setup.feed = std::make_shared<LaneFeed>(partition, beginning.from, beginning.end, options_.prefetch_bytes.bytes);
+  setup.feed = std::make_shared<LaneFeed>(beginning, options_.prefetch_bytes.bytes);
   setup.acks = context_.acks;
   setup.origin = std::move(origin);
   setup.clock = context_.clock;
   setup.control = context_.control;
   setup.metrics = metrics_;
   lanes_[setup.id] = {setup.feed, id_of(partition)};
+  feeds_[id_of(partition)] = setup.feed;
   return std::make_unique<IggyLane>(std::move(setup));
 }
 
@@ -140,7 +140,10 @@ void GroupSource::set_paused(std::span<const LaneId> lanes, bool paused) {
 }
 
 Result<void> GroupSource::commit(std::span<const PartitionWatermark> watermarks) {
-  positions_.settle(watermarks);
+  for (const PartitionWatermark& one : watermarks) {
+    const auto feed = feeds_.find(one.partition);
+    if (feed != feeds_.end()) positions_.settle(one, feed->second->settle(one.watermark));
+  }
   desk_->store();
   return {};
 }
@@ -148,7 +151,17 @@ Result<void> GroupSource::commit(std::span<const PartitionWatermark> watermarks)
 Result<void> GroupSource::flush_commits_by(SteadyTime deadline) {
   if (!desk_) return {};
   desk_->store();
-  return positions_.wait_until_stored(*context_.clock, deadline);
+  MILLRACE_TRY(positions_.wait_until_stored(*context_.clock, deadline));
+  // Lanes that go because of a loss begin anew, and it is said then. At the end nothing begins.
+  const auto loss = revoking_ ? std::nullopt : desk_->loss();
+  if (!loss) return {};
+  if (options_.on_position_lost == OnPositionLost::fail) {
+    return fail(Error::fatal(
+        ErrorCode::drift, *loss + "; its last offset was not stored. Set on_position_lost to earliest or latest to go "
+                                  "on with what the server has"));
+  }
+  context_.log.warn("an offset was not stored at the end", {{"why", *loss}});
+  return {};
 }
 
 void GroupSource::revoked(std::span<const LaneId> /*lanes*/) {
@@ -163,6 +176,7 @@ void GroupSource::let_go() {
     gauges_.forget(options_.topics[held.feed->partition().topic], held.feed->partition().number);
   }
   lanes_.clear();
+  feeds_.clear();
   positions_.disown_all();
   spread();
 }
@@ -172,8 +186,11 @@ void GroupSource::close_by(SteadyTime deadline) {
   if (desk_) desk_->close(deadline);
 }
 
-bool GroupSource::all_exhausted() const {
-  return !lanes_.empty() && std::ranges::all_of(lanes_, [](const auto& lane) { return lane.second.feed->exhausted(); });
+// What was there at the start: here, and by the group's other members, whose partitions may come here as long as it is
+// not.
+bool GroupSource::all_read() {
+  return std::ranges::all_of(lanes_, [](const auto& lane) { return lane.second.feed->exhausted(); }) &&
+         desk_->others_are_read();
 }
 
 void GroupSource::post_positions() {
@@ -182,6 +199,7 @@ void GroupSource::post_positions() {
   posted_ = now + kPostEvery;
   for (const auto& [lane, held] : lanes_) {
     StreamPositions at;
+    at.begin = held.feed->begin().value();
     at.end = held.feed->server_end();
     at.fetched = held.feed->delivered();
     if (const auto settled = positions_.settled(held.id)) at.durable = settled->value();

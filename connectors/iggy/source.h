@@ -3,9 +3,9 @@
 // of what is ours takes all lanes away, and gives the whole of it anew, in a new epoch. Belongs to the control thread.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -54,7 +54,7 @@ class GroupSource final : public Source {
   void spread();
   void set_paused(std::span<const LaneId> lanes, bool paused);
   void let_go();
-  [[nodiscard]] bool all_exhausted() const;
+  [[nodiscard]] bool all_read();
   void post_positions();
 
   const IggySourceOptions options_;
@@ -66,6 +66,7 @@ class GroupSource final : public Source {
   const std::shared_ptr<EventCount> event_ = std::make_shared<EventCount>();  // for a poll_events with a timeout
 
   std::map<LaneId, Held> lanes_;
+  std::map<PartitionId, std::shared_ptr<LaneFeed>> feeds_;  ///< theirs
   std::uint32_t next_lane_ = 0;
   std::uint64_t held_assignment_ = 0;   ///< whose lanes are live
   std::uint64_t asked_assignment_ = 0;  ///< whose beginnings are asked for

@@ -54,7 +54,8 @@ const Schema<IggySourceOptions>& IggySource::schema() {
         "Before a partition that gave nothing is asked again; the longer it stays empty the longer, up to 500ms.",
         {.min = 0.001, .max = 60});
     s.optional("prefetch_bytes", &Options::prefetch_bytes,
-               "Bytes of each partition that may be fetched and not read yet; one reply may go beyond.",
+               "Bytes of each partition that may be fetched and not read yet. Beside them a partition has one reply "
+               "beyond, the one that is read and a buffer of at most this size, and a connection the reply that comes.",
                {.min = 1 << 10U});
     s.optional("connections", &Options::connections,
                "Connections that fetch; the partitions are spread over them. One more stores offsets and keeps the "
@@ -64,14 +65,15 @@ const Schema<IggySourceOptions>& IggySource::schema() {
         "start", &Options::start,
         "Where a partition begins of which no offset is stored: `earliest`, `latest`, an offset, the first message "
         "at or after a time; `stored` refuses to begin anywhere else. It is stored at once, so that a crash moves "
-        "it no further.",
+        "it no further; of an empty partition a server can keep none, and it begins where this says then.",
         {.example = "{timestamp: 2026-07-01T00:00:00Z}"});
     s.optional(
         "on_position_lost", &Options::on_position_lost,
-        "What to do where the stored offset's message is gone, as retention was faster, as the server lost what it "
-        "had not written yet, or as the topic was made anew: `fail` says both numbers, the others go on there.");
+        "What to do where messages that were read, or come next, are gone: retention was faster, the server lost what "
+        "it had not written yet, the topic was purged or made anew. `fail` says both numbers, the others go on there.");
     s.optional("bounded", &Options::bounded,
-               "Read up to the ends that partitions have at the start, then end `Completed`.");
+               "Read up to the ends that partitions have at the start, then end `Completed`. A member of a group waits "
+               "until the others have read theirs.");
     s.check([](const Options& options, const ConfigSection& at, ConfigProblems& problems) {
       iggy_source::check(options, at, problems);
     });

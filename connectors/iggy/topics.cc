@@ -8,54 +8,42 @@
 namespace millrace::iggy_source {
 namespace {
 
-// For reads of explicit positions, which store nothing: whoever asks.
-const iggy::Consumer kReader = iggy::Consumer::individual(iggy::Identifier::number(0));
-
-// A record of a partition that was never written to says 0 for the last offset, as one with one message does.
-Watermark end_of(const iggy::PartitionInfo& partition) {
-  if (partition.messages == 0 && partition.last_offset == 0) return Watermark(0);
-  return watermark_behind(partition.last_offset);
-}
-
-Error missing(const std::string& what) {
-  return Error::retryable(ErrorCode::not_found, what + "; make it, or correct the name");
-}
+// A server that could not look says that no offset is stored, too: it has to say so this often in a row.
+constexpr int kNothingStored = 3;
 
 }  // namespace
 
 Topics::Topics(const IggySourceOptions& options, Logger log)
     : options_(&options), consumer_(consumer_of(options)), numbers_(listed_partitions(options)), log_(std::move(log)) {}
 
-iggy::TopicName Topics::name(std::uint32_t topic) const {
-  return {iggy::Identifier::name(options_->stream), iggy::Identifier::name(options_->topics[topic])};
-}
-
 std::uint32_t Topics::partitions(std::uint32_t topic) const {
   return static_cast<std::uint32_t>(seen_[topic].partitions.size());
 }
 
-std::string Topics::text(Partition partition) const {
-  const iggy::TopicName topic = name(partition.topic);
-  return fmt::format("'{}/{}' partition {}", iggy::to_string(topic.stream), iggy::to_string(topic.topic),
-                     partition.number);
-}
-
 std::string Topics::lineage(std::uint32_t topic) const { return seen_[topic].lineage; }
 
-Result<bool> Topics::look(iggy::Client& client) {
+const iggy::PartitionInfo* Topics::info(Partition partition) const {
+  const auto& all = seen_[partition.topic].partitions;
+  const auto found = std::ranges::find(all, partition.number, &iggy::PartitionInfo::id);
+  return found == all.end() ? nullptr : &*found;
+}
+
+Result<std::vector<std::uint32_t>> Topics::look(iggy::Client& client) {
   MILLRACE_ASSIGN(const auto stream, client.get_stream(iggy::Identifier::name(options_->stream)));
-  if (!stream) return fail(missing(fmt::format("there is no stream '{}'", iggy::to_string(name(0).stream))));
+  if (!stream) return fail(missing(fmt::format("stream '{}'", options_->stream)));
   std::vector<Seen> seen;
   for (std::uint32_t topic = 0; topic < count(); ++topic) {
-    MILLRACE_ASSIGN(auto found, client.get_topic(name(topic)));
-    if (!found) {
-      return fail(missing(fmt::format("there is no topic '{}/{}'", iggy::to_string(name(topic).stream),
-                                      iggy::to_string(name(topic).topic))));
-    }
+    MILLRACE_ASSIGN(auto found, client.get_topic(topic_name(*options_, topic)));
+    if (!found) return fail(missing(fmt::format("topic '{}/{}'", options_->stream, options_->topics[topic])));
     seen.push_back({fmt::format("iggy {}@{}/{}@{}", (*stream).id, (*stream).created_at, found->id, found->created_at),
                     std::move(found->partitions)});
   }
-  const bool anew = !seen_.empty() && !std::ranges::equal(seen, seen_, {}, &Seen::lineage, &Seen::lineage);
+  std::vector<std::uint32_t> anew;
+  for (std::uint32_t topic = 0; topic < count(); ++topic) {
+    if (seen_.empty() || seen_[topic].lineage == seen[topic].lineage) continue;
+    anew.push_back(topic);
+    std::erase_if(ends_, [&](const auto& one) { return one.first.topic == topic; });
+  }
   for (std::uint32_t topic = 0; topic < count(); ++topic) {
     for (const iggy::PartitionInfo& one : seen[topic].partitions) ends_.try_emplace({topic, one.id}, end_of(one));
   }
@@ -66,12 +54,8 @@ Result<bool> Topics::look(iggy::Client& client) {
 Result<std::vector<Partition>> Topics::listed() const {
   std::vector<Partition> all;
   for (std::uint32_t topic = 0; topic < count(); ++topic) {
-    const auto there = [&](std::uint32_t number) {
-      return std::ranges::find(seen_[topic].partitions, number, &iggy::PartitionInfo::id) !=
-             seen_[topic].partitions.end();
-    };
     for (const std::uint32_t number : numbers_) {
-      if (!there(number)) return fail(missing("there is no " + text({topic, number})));
+      if (info({topic, number}) == nullptr) return fail(missing(text(*options_, {topic, number})));
       all.push_back({topic, number});
     }
     if (!numbers_.empty()) continue;
@@ -80,26 +64,15 @@ Result<std::vector<Partition>> Topics::listed() const {
   return all;
 }
 
-Result<HeldRange> Topics::held(iggy::Client& client, Partition partition) const {
-  MILLRACE_ASSIGN(const auto topic, client.get_topic(name(partition.topic)));
-  const auto* const found = topic ? &topic->partitions : nullptr;
-  const auto info = found ? std::ranges::find(*found, partition.number, &iggy::PartitionInfo::id)
-                          : std::vector<iggy::PartitionInfo>::const_iterator();
-  if (found == nullptr || info == found->end()) return fail(missing("there is no " + text(partition)));
-  const Watermark end = end_of(*info);
-  // The record has the last offset only; the first is that of the first message.
-  iggy::PolledMessages first;
-  MILLRACE_TRY(client.poll({kReader, name(partition.topic), partition.number, iggy::PollFrom::first(), 1}, first));
-  if (first.messages().empty()) return HeldRange{Offset(end.value()), end};
-  const auto offset = static_cast<std::int64_t>(first.messages().front().offset);
-  return HeldRange{Offset(offset), std::max(end, Watermark(offset + 1))};
-}
-
-Result<StreamBeginning> Topics::where(HeldRange range, std::optional<Watermark> kept, Partition partition,
+Result<StreamBeginning> Topics::where(HeldRange range, std::optional<Watermark> position, Partition partition,
                                       const std::optional<std::string>& lost) const {
-  if (!lost) return stream_beginning(kept, range, options_->start, options_->on_position_lost, text(partition));
-  const std::string what = fmt::format("{}: {}; the server holds offsets {} to {} now", text(partition), *lost,
-                                       range.first.value(), range.end.value() - 1);
+  const std::string named = text(*options_, partition);
+  if (!lost) return stream_beginning(position, range, options_->start, options_->on_position_lost, named);
+  const std::string what = fmt::format(
+      "{}: {}; {}", named, *lost,
+      range.first.value() == range.end.value()
+          ? "the server holds nothing now"
+          : fmt::format("the server holds offsets {} to {} now", range.first.value(), range.end.value() - 1));
   switch (options_->on_position_lost) {
     case OnPositionLost::earliest:
       return StreamBeginning{Watermark(range.first.value()), {}, what + "; reading what it holds from the beginning"};
@@ -113,37 +86,105 @@ Result<StreamBeginning> Topics::where(HeldRange range, std::optional<Watermark> 
                                   "on with what comes from now on"));
 }
 
-Result<Watermark> Topics::at_time(iggy::Client& client, Partition partition, UnixMicros at, Watermark otherwise) const {
-  iggy::PolledMessages polled;
-  const auto micros = static_cast<std::uint64_t>(std::max<UnixMicros>(at, 0));
-  MILLRACE_TRY(
-      client.poll({kReader, name(partition.topic), partition.number, iggy::PollFrom::timestamp(micros), 1}, polled));
-  if (polled.messages().empty()) return otherwise;
-  return Watermark(static_cast<std::int64_t>(polled.messages().front().offset));
+Result<std::optional<Watermark>> Topics::stored(iggy::Client& client, Partition partition) const {
+  for (int asked = 0; asked < kNothingStored; ++asked) {
+    MILLRACE_ASSIGN(const auto found,
+                    client.get_offset(consumer_, topic_name(*options_, partition.topic), partition.number));
+    if (found) return watermark_behind(found->stored);
+  }
+  return std::nullopt;
 }
 
-Result<Beginning> Topics::begin(iggy::Client& client, Partition partition, std::optional<Watermark> settled,
-                                const std::optional<std::string>& lost) {
-  MILLRACE_ASSIGN(const auto found, client.get_offset(consumer_, name(partition.topic), partition.number));
-  std::optional<Watermark> stored;
-  if (found) stored = watermark_behind(found->stored);
-  // What this process has made durable is passed, whatever the server could be told of it.
-  const std::optional<Watermark> kept = settled && (!stored || *settled > *stored) ? settled : stored;
-  MILLRACE_ASSIGN(const HeldRange range, held(client, partition));
-  MILLRACE_ASSIGN(const StreamBeginning beginning, where(range, kept, partition, lost));
+// What this process has made durable is passed, whatever the server could be told of it; unless others have had the
+// partition since, who may have had a reason to go back.
+std::optional<Watermark> Topics::newest(std::optional<Watermark> stored, const std::optional<Kept>& kept,
+                                        Partition partition) const {
+  if (!kept || (stored && kept->yielded)) return stored;
+  if (stored) return std::max(*stored, kept->settled);
+  if (!kept->was_stored) return kept->settled;
+  log_.warn("the server says that it keeps no offset of a partition that was read; going on behind what was written",
+            {{"partition", text(*options_, partition)}, {"offset", std::to_string(kept->settled.value())}});
+  return kept->settled;
+}
+
+Result<Beginning> Topics::begin(iggy::Client& client, Partition partition, const std::optional<Kept>& kept,
+                                const std::optional<Loss>& loss) {
+  Beginning made;
+  made.partition = partition;
+  if (kept) made.yields = kept->yields;
+  MILLRACE_ASSIGN(made.stored, stored(client, partition));
+  std::optional<std::string> gone;
+  if (loss && !(loss->unless_stored && made.stored)) gone = loss->what;
+  if (!gone && kept && kept->known && !(kept->yielded && made.stored)) {
+    MILLRACE_ASSIGN(gone, loss_of(client, *options_, partition, *kept->known));
+  }
+  const std::optional<Watermark> position = gone ? std::nullopt : newest(made.stored, kept, partition);
+  MILLRACE_ASSIGN(const HeldRange range, held(client, *options_, partition));
+  MILLRACE_ASSIGN(const StreamBeginning beginning, where(range, position, partition, gone));
   if (!beginning.notice.empty()) log_.warn(beginning.notice);
-  Beginning made{partition, beginning.from, stored, {}};
+  made.from = beginning.from;
+  made.server_end = range.end;
   if (beginning.at) {
-    MILLRACE_ASSIGN(made.from, at_time(client, partition, *beginning.at, range.end));
+    MILLRACE_ASSIGN(made.from, offset_at(client, *options_, partition, *beginning.at, range));
   }
-  if (options_->bounded) made.end = ends_.try_emplace(partition, range.end).first->second;
-  const auto offset = stored_offset(made.from);
-  if (offset && made.from != stored && (!kept || made.from != *kept)) {
-    MILLRACE_ASSIGN(const iggy::StoreOutcome outcome,
-                    client.store_offset(consumer_, name(partition.topic), partition.number, *offset));
-    if (outcome == iggy::StoreOutcome::stored) made.stored = made.from;
+  if (options_->bounded) {
+    Watermark& end = ends_.try_emplace(partition, range.end).first->second;
+    // What was there at the start and is not any more is not waited for. Figures of nothing may have been wrong.
+    if (gone || end > range.end || end == Watermark(0)) end = range.end;
+    made.end = end;
   }
+  if (const auto before = stored_offset(made.from)) {
+    MILLRACE_ASSIGN(made.known, message_at(client, *options_, partition, *before));
+  }
+  MILLRACE_TRY(put_right(client, made, range));
   return made;
+}
+
+Result<void> Topics::put_right(iggy::Client& client, Beginning& beginning, HeldRange range) const {
+  if (beginning.from == beginning.stored) return {};
+  const Partition partition = beginning.partition;
+  const iggy::TopicName topic = topic_name(*options_, partition.topic);
+  const bool empty = range.first.value() == range.end.value();
+  if (const auto offset = stored_offset(beginning.from)) {
+    MILLRACE_ASSIGN(const iggy::StoreOutcome outcome, client.store_offset(consumer_, topic, partition.number, *offset));
+    switch (outcome) {
+      case iggy::StoreOutcome::stored:
+        beginning.stored = beginning.from;
+        return {};
+      case iggy::StoreOutcome::not_ours:
+        return fail(Error::retryable(
+            ErrorCode::fenced, fmt::format("{} is another member's before it was begun", text(*options_, partition))));
+      case iggy::StoreOutcome::beyond_end:
+        if (empty) break;
+        return fail(Error::retryable(
+            ErrorCode::bad_response,
+            fmt::format("{}: the server refuses to store offset {}, though it holds {} to {}",
+                        text(*options_, partition), *offset, range.first.value(), range.end.value() - 1)));
+    }
+  }
+  // An offset that is stored names a message that was processed: there is none that says "nothing yet".
+  if (beginning.stored) {
+    MILLRACE_TRY(client.delete_offset(consumer_, topic, partition.number));
+    beginning.stored.reset();
+  }
+  if (empty && options_->start.kind != StreamStart::Kind::earliest) {
+    log_.warn(
+        "the partition is empty, so that the server cannot keep where it begins; if this process ends before the first "
+        "record is written, the next one begins where `start` says then",
+        {{"partition", text(*options_, partition)}});
+  }
+  return {};
+}
+
+Result<bool> Topics::others_are_read(iggy::Client& client, const std::vector<Partition>& ours) const {
+  if (options_->consumer_group.empty()) return true;
+  for (const auto& [partition, end] : ends_) {
+    const iggy::PartitionInfo* const now = info(partition);
+    if (now == nullptr || now->messages == 0 || std::ranges::find(ours, partition) != ours.end()) continue;
+    MILLRACE_ASSIGN(const auto position, stored(client, partition));
+    if (position.value_or(Watermark(0)) < std::min(end, end_of(*now))) return false;
+  }
+  return true;
 }
 
 }  // namespace millrace::iggy_source

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Topics: what the server says of the source's topics: that they are there, their partitions, where each begins and
-// ends, and where a lane of it begins. Asks over a client that is lent for the call; belongs to the thread that has it.
+// Topics: what the server says of the source's topics: that they are there, their partitions, and where a lane of each
+// begins and ends. Asks over a client that is lent for the call; belongs to the thread that has it.
 #pragma once
 
 #include <map>
@@ -8,10 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "connectors/iggy/lane_feed.h"
+#include "connectors/iggy/held.h"
 #include "connectors/iggy/options.h"
 #include "connectors/iggy/partition.h"
 #include "connectors/iggy/positions.h"
+#include "millrace/base/log.h"
 #include "millrace/connectors/stream.h"
 
 namespace millrace::iggy_source {
@@ -20,44 +21,55 @@ namespace millrace::iggy_source {
 struct Beginning {
   Partition partition;
   Watermark from;
-  std::optional<Watermark> stored;  ///< as the server has it
-  std::optional<Watermark> end;     ///< of a bounded source
+  std::optional<Watermark> stored;    ///< as the server has it
+  std::optional<Watermark> end;       ///< of a bounded source
+  std::optional<KnownMessage> known;  ///< a message before `from`
+  Watermark server_end;               ///< one past the server's last message
+  std::uint64_t yields = 0;           ///< of the Kept that it was decided by
+};
+
+/// Why the messages before a partition's position are not those that were read.
+struct Loss {
+  std::string what;
+  bool unless_stored = false;  ///< an offset that is stored is of the messages that there are now
 };
 
 class Topics {
  public:
   Topics(const IggySourceOptions& options, Logger log);
 
-  /// Looks at all of them. Fails (retryable, not_found) when one is not there. True: one was made anew since the last
+  /// Looks at all of them. Fails (retryable, not_found) when one is not there. Those that were made anew since the last
   /// look.
-  [[nodiscard]] Result<bool> look(iggy::Client& client);
+  [[nodiscard]] Result<std::vector<std::uint32_t>> look(iggy::Client& client);
   /// Of each topic the partitions that are listed, or all of them, as of the latest look. Fails (retryable) when a
   /// listed one is not there.
   [[nodiscard]] Result<std::vector<Partition>> listed() const;
-  [[nodiscard]] iggy::TopicName name(std::uint32_t topic) const;
+  /// As of the latest look; null: it was not there.
+  [[nodiscard]] const iggy::PartitionInfo* info(Partition partition) const;
   [[nodiscard]] std::uint32_t count() const noexcept { return static_cast<std::uint32_t>(options_->topics.size()); }
   [[nodiscard]] std::uint32_t partitions(std::uint32_t topic) const;
-  /// "'s/t' partition 3"
-  [[nodiscard]] std::string text(Partition partition) const;
   /// Names what the offsets of a topic count: another one once it was made anew.
   [[nodiscard]] std::string lineage(std::uint32_t topic) const;
 
-  /// Stores where a partition begins that had no position and does not begin with its first record: a crash moves it no
-  /// further. `settled`: what this process knows to be durable. `lost`: the messages before it are not those that were
-  /// read.
-  [[nodiscard]] Result<Beginning> begin(iggy::Client& client, Partition partition, std::optional<Watermark> settled,
-                                        const std::optional<std::string>& lost);
+  /// Leaves the server with the offset of where the partition begins, or with none where none can say it, so that a
+  /// crash moves it no further; it says so where that cannot be. `kept`: what this process knows of it.
+  [[nodiscard]] Result<Beginning> begin(iggy::Client& client, Partition partition, const std::optional<Kept>& kept,
+                                        const std::optional<Loss>& loss);
+  /// Of a bounded source: whether what others have of the partitions was read to the ends that there were at the start,
+  /// as of the latest look.
+  [[nodiscard]] Result<bool> others_are_read(iggy::Client& client, const std::vector<Partition>& ours) const;
 
  private:
   struct Seen {
     std::string lineage;
     std::vector<iggy::PartitionInfo> partitions;
   };
-  [[nodiscard]] Result<HeldRange> held(iggy::Client& client, Partition partition) const;
-  [[nodiscard]] Result<StreamBeginning> where(HeldRange held, std::optional<Watermark> kept, Partition partition,
+  [[nodiscard]] Result<std::optional<Watermark>> stored(iggy::Client& client, Partition partition) const;
+  [[nodiscard]] std::optional<Watermark> newest(std::optional<Watermark> stored, const std::optional<Kept>& kept,
+                                                Partition partition) const;
+  [[nodiscard]] Result<StreamBeginning> where(HeldRange held, std::optional<Watermark> position, Partition partition,
                                               const std::optional<std::string>& lost) const;
-  [[nodiscard]] Result<Watermark> at_time(iggy::Client& client, Partition partition, UnixMicros at,
-                                          Watermark otherwise) const;
+  [[nodiscard]] Result<void> put_right(iggy::Client& client, Beginning& beginning, HeldRange range) const;
 
   const IggySourceOptions* const options_;
   const iggy::Consumer consumer_;

@@ -54,11 +54,13 @@ class Lines final : public LogSink {
 class Running {
  public:
   explicit Running(const IggySourceOptions& options, EncodeSpec encode = {},
-                   std::shared_ptr<testing::Capture> capture = std::make_shared<testing::Capture>())
-      : capture_(std::move(capture)), pipeline_(testing::quick()) {
+                   std::shared_ptr<testing::Capture> capture = std::make_shared<testing::Capture>(),
+                   PipelineOptions pipeline = testing::quick())
+      : capture_(std::move(capture)), pipeline_(std::move(pipeline)) {
     testing::CaptureSinkOptions sink = testing::small_chunks();
     sink.policy.max_age = std::chrono::milliseconds(20);
     pipeline_.log(Logger(log_, "test"))
+        .metrics(metrics_)
         .sink(testing::CaptureSink::make(capture_, sink))
         .chain_factory(make_config_chain({}, encode));
     run_ = std::make_unique<testing::BackgroundRun>(pipeline_, IggySource::make(options));
@@ -84,11 +86,14 @@ class Running {
   }
   [[nodiscard]] testing::Capture& capture() const { return *capture_; }
   [[nodiscard]] std::string log() const { return log_->all(); }
+  /// As they are exported.
+  [[nodiscard]] std::string metrics() const { return metrics_->to_prometheus_text(); }
   [[nodiscard]] PipelineSnapshot snapshot() const { return pipeline_.snapshot(); }
 
  private:
   const std::shared_ptr<testing::Capture> capture_;
   const std::shared_ptr<Lines> log_ = std::make_shared<Lines>();
+  const std::shared_ptr<MetricRegistry> metrics_ = std::make_shared<MetricRegistry>();
   Pipeline pipeline_;
   std::unique_ptr<testing::BackgroundRun> run_;
   RunReport* report_ = nullptr;  ///< once it has ended

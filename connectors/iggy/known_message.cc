@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "connectors/iggy/known_message.h"
+
+#include <algorithm>
+
+namespace millrace::iggy_source {
+
+void KnownMessages::add(KnownMessage message) {
+  if (pending_.size() == kMost) {
+    std::size_t kept = 0;
+    for (std::size_t i = 1; i < pending_.size(); i += 2) pending_[kept++] = pending_[i];
+    pending_.resize(kept);
+  }
+  pending_.push_back(message);
+}
+
+std::optional<KnownMessage> KnownMessages::settle(Watermark watermark) {
+  const auto behind = std::ranges::lower_bound(
+      pending_, watermark.value(), {}, [](const KnownMessage& one) { return static_cast<std::int64_t>(one.offset); });
+  if (behind != pending_.begin()) settled_ = *std::prev(behind);
+  pending_.erase(pending_.begin(), behind);
+  return settled_;
+}
+
+}  // namespace millrace::iggy_source
