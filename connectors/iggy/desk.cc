@@ -100,7 +100,9 @@ void Desk::lost(const LaneFeed& feed, std::string what) {
 void Desk::lose(Partition partition, std::string what) {
   {
     const MutexLock lock(mutex_);
-    if (!lost_.emplace(partition, Loss{std::move(what), false}).second) return;
+    const auto [known, is_new] = lost_.try_emplace(partition);
+    if (!is_new && !known->second.unless_stored) return;
+    known->second = {std::move(what), false};
     // What is durable from here on are not the messages that the server has under these offsets.
     positions_->withdraw(id_of(partition));
     // The lanes begin anew; where, is decided when they are asked for.
@@ -367,6 +369,11 @@ Result<void> Desk::answer(const Work& work) {
     }
     MILLRACE_ASSIGN(Beginning beginning, topics_.begin(*client_, partition, positions_->kept(id_of(partition)), loss));
     beginnings.lanes.push_back(std::move(beginning));
+    if (!loss) continue;
+    // It is settled at the server: should this answer come too late, the next one goes on behind what is stored now.
+    positions_->forget(id_of(partition));
+    const MutexLock lock(mutex_);
+    lost_[partition].unless_stored = true;
   }
   for (std::uint32_t topic = 0; topic < topics_.count(); ++topic) beginnings.lineages.push_back(topics_.lineage(topic));
   {

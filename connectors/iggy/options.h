@@ -2,6 +2,7 @@
 // What the keys mean: checked together, and as the client wants them. Pure.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>

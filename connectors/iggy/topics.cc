@@ -180,7 +180,11 @@ Result<bool> Topics::others_are_read(iggy::Client& client, const std::vector<Par
   if (options_->consumer_group.empty()) return true;
   for (const auto& [partition, end] : ends_) {
     const iggy::PartitionInfo* const now = info(partition);
-    if (now == nullptr || now->messages == 0 || std::ranges::find(ours, partition) != ours.end()) continue;
+    if (now == nullptr || std::ranges::find(ours, partition) != ours.end()) continue;
+    if (now->messages == 0) {
+      MILLRACE_ASSIGN(const HeldRange range, held(client, *options_, partition));
+      if (range.first.value() == range.end.value()) continue;
+    }
     MILLRACE_ASSIGN(const auto position, stored(client, partition));
     if (position.value_or(Watermark(0)) < std::min(end, end_of(*now))) return false;
   }

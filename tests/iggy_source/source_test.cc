@@ -278,6 +278,23 @@ TEST(IggySourceVsr, ANamedMemberTakesItsPartitionsUpAgain) {
   EXPECT_EQ(again.stop().state, ExitState::stopped);
 }
 
+// Who asks for a partition then has to wait until it is durable, or for the server's patience to end.
+TEST(IggySourceVsr, TheGroupIsToldWhatIsUnderWay) {
+  iggy_rig::FakeServer server("vsr");
+  server.create(1);
+  server.append(0, 0, 50);
+  const auto capture = std::make_shared<testing::Capture>();
+  capture->hold();
+  Running run(options_for(server), {}, capture);
+  const auto told = server.control(
+      {{"wait", {{"where", {{"command", "poll"}, {"kind", "group"}, {"strategy", "offset"}, {"value", 49}}}}}});
+  EXPECT_FALSE(told.empty());
+  EXPECT_EQ(stored(server), (std::vector<int>{-1}));
+  capture->release();
+  EXPECT_EQ(run.stop().state, ExitState::stopped) << why(run.stop());
+  EXPECT_EQ(stored(server), (std::vector<int>{49}));
+}
+
 TEST(IggySourceVsr, AMemberWithoutPartitionsSaysSo) {
   iggy_rig::FakeServer server("vsr");
   server.create(1, "mill");
