@@ -162,6 +162,7 @@ TEST_F(IggyBeginning, INV1_ALossOutlivesAnAnswerThatIsNotCurrent) {
   server_.append(0, 0, 10);
   store(4);
   options_.on_position_lost = OnPositionLost::earliest;
+  options_.start.kind = StreamStart::Kind::latest;  // which would be said of a position that nobody knows of
   context_.clock = &Clock::real();
   const auto registry = std::make_shared<MetricRegistry>();
   const auto metrics = Metrics::make(Meter(registry, {}));
