@@ -12,6 +12,7 @@
 #include "decode/json_escapes.h"
 #include "decode/json_faults.h"
 #include "decode/json_keys.h"
+#include "decode/json_kind.h"
 #include "decode/json_numbers.h"
 #include "decode/json_tokens.h"
 #include "decode/json_walk.h"
@@ -19,27 +20,6 @@
 #include "millrace/base/printable.h"
 
 namespace millrace {
-namespace {
-
-std::string_view kind_of(char first) noexcept {
-  switch (first) {
-    case '"':
-      return "a string";
-    case '{':
-      return "an object";
-    case '[':
-      return "an array";
-    case 't':
-    case 'f':
-      return "a boolean";
-    case 'n':
-      return "null";
-    default:
-      return "a number";
-  }
-}
-
-}  // namespace
 
 struct JsonCursor::State {
   JsonTokens tokens;

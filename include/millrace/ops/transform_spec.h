@@ -6,7 +6,9 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -35,6 +37,11 @@ struct FieldValue {
   Computed computed = Computed::none;
   std::string json = "null";  ///< one JSON document
 };
+
+/// As a pipeline file has it: "uuid_v4"; "static" for none.
+[[nodiscard]] std::string_view name_of(FieldValue::Computed computed) noexcept;
+/// All but none, in the order of the enumeration.
+[[nodiscard]] std::span<const std::string_view> computed_names() noexcept;
 
 /// When a field is set.
 enum class SetWhen : std::uint8_t { always, key_exists, key_not_exists };

@@ -56,7 +56,7 @@ class TransformProgram {
 /// once they have grown (jq apart, which allocates as it likes).
 class TransformRunner {
  public:
-  /// Both outlive it. Random numbers and the time are asked for only where the program holds computed values.
+  /// Both outlive it, and are asked for nothing but computed values.
   TransformRunner(const TransformProgram& program, const Clock& clock, Random& random);
   TransformRunner(TransformRunner&&) noexcept;
   TransformRunner& operator=(TransformRunner&&) noexcept;

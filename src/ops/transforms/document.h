@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "decode/json_kind.h"
 #include "decode/json_tokens.h"
 #include "decode/json_walk.h"
 
@@ -20,9 +21,6 @@ struct Member {
   Token value;
   Token behind;  ///< the comma or brace behind the value
 };
-
-/// "an object", of a value by its first byte; for messages.
-[[nodiscard]] std::string_view kind_of(char first) noexcept;
 
 class Document {
  public:

@@ -148,6 +148,19 @@ TEST(RenameFields, InPlace) {
   EXPECT_THAT(refusal({RenameFields{{{path("a"), "a"}}}}), HasSubstr("already"));
 }
 
+TEST(RenameFields, OfAnObjectThatComesTwiceTheLastOneCountsAndTheOthersKeepNothingOfTheField) {
+  Bench bench({RenameFields{{{path("u.x"), "y"}}}});
+  EXPECT_EQ(bench(R"({"u":{"x":1,"o":2},"u":{"x":3}})"), R"({"u":{"o":2},"u":{"y":3}})");
+  EXPECT_EQ(bench(R"({"u":{"y":1,"x":2},"u":{"x":3}})"), R"({"u":{},"u":{"y":3}})");
+  EXPECT_EQ(bench(R"({"u":{"x":1}, "u":{"o":2}})"), R"({"u":{"x":1}, "u":{"o":2}})") << "nothing is renamed";
+  EXPECT_EQ(bench(R"({"u":{"x":1,"y":0}, "u":3})"), R"({"u":{"x":1,"y":0}, "u":3})");
+  std::string document = "{";
+  for (int i = 0; i < 100; ++i) document += R"("u":{"x":1},)";
+  document += R"("u":{"x":1}})";
+  Bench longer({RenameFields{{{path("u.x"), "a name that is longer"}}}});
+  EXPECT_LE(longer(document).size(), longer.program().grown(document.size()));
+}
+
 TEST(FlattenFields, BracesGoAndNamesAreJoined) {
   Bench bench({FlattenFields{}});
   EXPECT_EQ(bench(R"({"a":{"b":1,"c":{"d":2.0, "e":[{"f":1}]} },"g":{},"h":{"i":{}}})"),

@@ -1,12 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/transforms/field_value.h"
 
+#include <array>
 #include <charconv>
 
 #include "base/second_text.h"
 #include "millrace/decode/json_checker.h"
 
-namespace millrace::transforms {
+namespace millrace {
+namespace ops {
+namespace {
+
+constexpr std::array<std::string_view, 13> kNames{"static",
+                                                  "date_time",
+                                                  "timestamp_nanos",
+                                                  "timestamp_micros",
+                                                  "timestamp_millis",
+                                                  "timestamp_seconds",
+                                                  "uuid_v4",
+                                                  "uuid_v7",
+                                                  "record_date_time",
+                                                  "record_timestamp_nanos",
+                                                  "record_timestamp_micros",
+                                                  "record_timestamp_millis",
+                                                  "record_timestamp_seconds"};
+static_assert(kNames.size() == static_cast<std::size_t>(FieldValue::Computed::record_timestamp_seconds) + 1);
+
+}  // namespace
+
+std::string_view name_of(FieldValue::Computed computed) noexcept { return kNames[static_cast<std::size_t>(computed)]; }
+
+std::span<const std::string_view> computed_names() noexcept { return std::span(kNames).subspan(1); }
+
+}  // namespace ops
+
+namespace transforms {
 namespace {
 
 using Computed = ops::FieldValue::Computed;
@@ -86,39 +114,12 @@ UnixMicros time_of(const RecordMeta& meta) noexcept {
 
 }  // namespace
 
-std::string_view name_of(Computed computed) noexcept {
-  switch (computed) {
-    case Computed::none:
-      break;
-    case Computed::date_time:
-      return "date_time";
-    case Computed::timestamp_nanos:
-      return "timestamp_nanos";
-    case Computed::timestamp_micros:
-      return "timestamp_micros";
-    case Computed::timestamp_millis:
-      return "timestamp_millis";
-    case Computed::timestamp_seconds:
-      return "timestamp_seconds";
-    case Computed::uuid_v4:
-      return "uuid_v4";
-    case Computed::uuid_v7:
-      return "uuid_v7";
-    case Computed::record_date_time:
-      return "record_date_time";
-    case Computed::record_timestamp_nanos:
-      return "record_timestamp_nanos";
-    case Computed::record_timestamp_micros:
-      return "record_timestamp_micros";
-    case Computed::record_timestamp_millis:
-      return "record_timestamp_millis";
-    case Computed::record_timestamp_seconds:
-      return "record_timestamp_seconds";
-  }
-  return "static";
-}
-
 bool varies(Computed computed) noexcept { return computed != Computed::none && computed < Computed::record_date_time; }
+
+Computed by_the_clock(Computed of_the_record) noexcept {
+  constexpr int kApart = static_cast<int>(Computed::record_date_time) - static_cast<int>(Computed::date_time);
+  return static_cast<Computed>(static_cast<int>(of_the_record) - kApart);
+}
 
 Result<void> check_value(const ops::FieldValue& value) {
   if (value.computed != Computed::none) return {};
@@ -149,4 +150,5 @@ bool append_value(const ops::FieldValue& value, RunContext& context, ByteBuffer&
   }
 }
 
-}  // namespace millrace::transforms
+}  // namespace transforms
+}  // namespace millrace

@@ -12,10 +12,10 @@
 
 namespace millrace::transforms {
 
-/// "uuid_v4", for a file and for messages.
-[[nodiscard]] std::string_view name_of(ops::FieldValue::Computed computed) noexcept;
 /// Whether it says something else when the same record comes again.
 [[nodiscard]] bool varies(ops::FieldValue::Computed computed) noexcept;
+/// What the clock has in place of a time of the record.
+[[nodiscard]] ops::FieldValue::Computed by_the_clock(ops::FieldValue::Computed of_the_record) noexcept;
 /// Bytes of the longest.
 inline constexpr std::size_t kLongestComputed = 40;
 

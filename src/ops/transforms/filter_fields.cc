@@ -14,8 +14,6 @@ namespace {
 using KeyKind = ops::TextPattern::Kind;
 using ValueKind = ops::ValuePattern::Kind;
 
-bool is_number(char first) noexcept { return first == '-' || (first >= '0' && first <= '9'); }
-
 bool orders(ValueKind kind) noexcept {
   return kind == ValueKind::greater_than || kind == ValueKind::less_than || kind == ValueKind::between;
 }
@@ -23,7 +21,7 @@ bool orders(ValueKind kind) noexcept {
 Result<void> check_number(std::string_view text) {
   JsonChecker checker;
   decode::Json json;
-  if (!text.empty() && is_number(text.front()) && checker.check(text, 0, json)) return {};
+  if (!text.empty() && begins_number(text.front()) && checker.check(text, 0, json)) return {};
   return fail(Error::config("greater_than, less_than and between compare with numbers as JSON spells them"));
 }
 
@@ -144,11 +142,11 @@ bool FilterFieldsStep::value_meets(const Document& document, const Member& membe
     case ValueKind::regex:
       return first == '"' && pattern.value_regex->met_in(text());
     case ValueKind::greater_than:
-      return is_number(first) && compare_numbers(number(), wanted.text) > 0;
+      return begins_number(first) && compare_numbers(number(), wanted.text) > 0;
     case ValueKind::less_than:
-      return is_number(first) && compare_numbers(number(), wanted.text) < 0;
+      return begins_number(first) && compare_numbers(number(), wanted.text) < 0;
     case ValueKind::between:
-      return is_number(first) && compare_numbers(number(), wanted.text) >= 0 &&
+      return begins_number(first) && compare_numbers(number(), wanted.text) >= 0 &&
              compare_numbers(number(), wanted.above) <= 0;
     case ValueKind::is_null:
       return first == 'n';
@@ -157,7 +155,7 @@ bool FilterFieldsStep::value_meets(const Document& document, const Member& membe
     case ValueKind::is_string:
       return first == '"';
     case ValueKind::is_number:
-      return is_number(first);
+      return begins_number(first);
     case ValueKind::is_boolean:
       return first == 't' || first == 'f';
     case ValueKind::is_object:

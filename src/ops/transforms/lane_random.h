@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// LaneRandom: random numbers of one lane, without the lock that a shared source of them takes. Seeded from one. One
-// thread; not for secrets.
+// LaneRandom: random numbers of one lane, without the lock that a shared source of them takes. Seeded from one
+// when the first is asked for. One thread; not for secrets.
 #pragma once
 
 #include <array>
@@ -14,8 +14,11 @@ namespace millrace::transforms {
 /// xoshiro256++, by Blackman and Vigna.
 class LaneRandom final : public Random {
  public:
-  explicit LaneRandom(Random& seed) : state_{seed.next(), seed.next(), seed.next(), seed.next() | 1U} {}
+  /// `seed` stays until then.
+  explicit LaneRandom(Random& seed) : seed_(&seed) {}
   [[nodiscard]] std::uint64_t next() override {
+    if (seed_ != nullptr) [[unlikely]]
+      begin();
     const std::uint64_t made = std::rotl(state_[0] + state_[3], 23) + state_[0];
     const std::uint64_t shifted = state_[1] << 17U;
     state_[2] ^= state_[0];
@@ -28,7 +31,14 @@ class LaneRandom final : public Random {
   }
 
  private:
-  std::array<std::uint64_t, 4> state_;
+  [[gnu::cold]] void begin() {
+    for (std::uint64_t& word : state_) word = seed_->next();
+    state_[3] |= 1U;
+    seed_ = nullptr;
+  }
+
+  Random* seed_;
+  std::array<std::uint64_t, 4> state_{};
 };
 
 }  // namespace millrace::transforms

@@ -11,24 +11,6 @@
 
 namespace millrace::transforms {
 
-std::string_view kind_of(char first) noexcept {
-  switch (first) {
-    case '{':
-      return "an object";
-    case '[':
-      return "an array";
-    case '"':
-      return "a string";
-    case 't':
-    case 'f':
-      return "true or false";
-    case 'n':
-      return "null";
-    default:
-      return "a number";
-  }
-}
-
 std::string_view text_of(const Document& document, Token string, ByteBuffer& scratch) {
   const std::string_view raw = document.raw_string(string);
   if (!document.tokens().has_escapes() || raw.find('\\') == std::string_view::npos) [[likely]]
@@ -48,6 +30,7 @@ int PathTree::find(const Node& node, const Document& document, Token key, ByteBu
 
 Result<PathTree> PathTree::make(std::span<const FieldPath> paths, bool apart) {
   PathTree tree;
+  tree.leaves_ = paths.size();
   for (std::size_t leaf = 0; leaf < paths.size(); ++leaf) {
     const FieldPath& path = paths[leaf];
     const auto refuse = [&](std::string_view why) {

@@ -33,12 +33,15 @@ class PathTree {
 
   [[nodiscard]] const Node& node(int index) const noexcept { return nodes_[static_cast<std::size_t>(index)]; }
   [[nodiscard]] std::size_t slots() const noexcept { return slots_; }
+  /// How many paths it was made of.
+  [[nodiscard]] std::size_t leaves() const noexcept { return leaves_; }
   /// Index of the branch of `node` that is called what this key says; kNone. `scratch` is for keys with escapes.
   [[nodiscard]] static int find(const Node& node, const Document& document, Token key, ByteBuffer& scratch);
 
  private:
   std::vector<Node> nodes_{Node()};
   std::size_t slots_ = 0;
+  std::size_t leaves_ = 0;
 };
 
 /// What a key or string token says; borrows the document or `scratch`.

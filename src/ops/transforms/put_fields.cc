@@ -23,6 +23,8 @@ Result<PutFields> PutFields::make(const std::vector<ops::FieldSetting>& settings
   for (const ops::FieldSetting& setting : settings) {
     MILLRACE_TRY(check_value(setting.value));
     paths.push_back(setting.key);
+    put.looks_ahead_ =
+        put.looks_ahead_ || (setting.condition == ops::SetWhen::key_exists && setting.key.names.size() > 1);
   }
   MILLRACE_ASSIGN(put.tree_, PathTree::make(paths));
   put.settings_ = settings;
@@ -72,11 +74,12 @@ Effect PutFields::apply(const Document& document, RunContext& context, Edits& ed
       if (puts_[branch.slot] == 0) continue;
       return context.fail(ErrorCode::wrong_type,
                           fmt::format("'{}' cannot be set: the document is {}, and only an object has fields",
-                                      printable(branch.name, 100), kind_of(document.first(root))));
+                                      printable(first_put(branch), 200), kind_of(document.first(root))));
     }
     return Effect::untouched;
   }
   matches_.clear();
+  if (looks_ahead_) found_.look(tree_, document);
   if (!object(root, 0, true)) return Effect::failed;
   return edits.empty() ? Effect::untouched : Effect::edited;
 }
@@ -174,8 +177,10 @@ bool PutFields::put_value(std::size_t setting) {
   const ops::FieldValue& value = settings_[setting].value;
   if (append_value(value, *context_, edits_->texts())) return true;
   return refuse(ErrorCode::missing_field,
-                fmt::format("'{}' cannot be set to {}: the record has no such time of its own",
-                            printable(settings_[setting].key.text(), 200), name_of(value.computed)));
+                fmt::format("'{}' cannot be set to {}: the source gives this record no time, or one that cannot be "
+                            "written so; take the clock's ({})",
+                            printable(settings_[setting].key.text(), 200), name_of(value.computed),
+                            name_of(by_the_clock(value.computed))));
 }
 
 /// In an object that is shadowed by a later one under the same key: what is set there must not stay behind.
@@ -186,14 +191,9 @@ void PutFields::drop_below(Token object, int node) {
     const int found = PathTree::find(branches, *document_, member.key, scratch_);
     if (found == PathTree::kNone) return commas.keep();
     const PathTree::Branch& branch = branches[static_cast<std::size_t>(found)];
-    if (branch.leaf == PathTree::kNone) {
-      commas.keep();
-      if (document_->is_object(member.value)) drop_below(member.value, branch.below);
-    } else if (settings_[static_cast<std::size_t>(branch.leaf)].condition == ops::SetWhen::key_not_exists) {
-      commas.keep();
-    } else {
-      commas.drop(member);
-    }
+    if (branch.leaf != PathTree::kNone && sets(branch.leaf)) return commas.drop(member);
+    commas.keep();
+    if (branch.leaf == PathTree::kNone && document_->is_object(member.value)) drop_below(member.value, branch.below);
   });
 }
 
@@ -202,15 +202,28 @@ bool PutFields::refuse(ErrorCode code, std::string text) {
   return false;
 }
 
-bool PutFields::refuse_way(const Member& member, const PathTree::Branch& branch) {
-  // Of the paths that lead through here, the first.
+/// Whether a field that is there already is set.
+bool PutFields::sets(int setting) const noexcept {
+  const ops::SetWhen condition = settings_[static_cast<std::size_t>(setting)].condition;
+  if (condition != ops::SetWhen::key_exists) return condition == ops::SetWhen::always;
+  return !looks_ahead_ || found_.value(setting) != nullptr;
+}
+
+/// Of the paths that lead through `branch`, the first by which something is put where nothing is.
+std::string PutFields::first_put(const PathTree::Branch& branch) const {
   const PathTree::Branch* to = &branch;
-  while (to->leaf == PathTree::kNone) to = &tree_.node(to->below).front();
-  const std::string path = settings_[static_cast<std::size_t>(to->leaf)].key.text();
+  while (to->leaf == PathTree::kNone) {
+    to = &*std::ranges::find_if(tree_.node(to->below),
+                                [&](const PathTree::Branch& one) { return puts_[one.slot] != 0; });
+  }
+  return settings_[static_cast<std::size_t>(to->leaf)].key.text();
+}
+
+bool PutFields::refuse_way(const Member& member, const PathTree::Branch& branch) {
   return refuse(ErrorCode::wrong_type,
                 fmt::format("'{}' cannot be set: '{}' on its way is {} (byte {}), and only an object has fields",
-                            printable(path, 200), printable(branch.name, 100), kind_of(document_->first(member.value)),
-                            *member.value));
+                            printable(first_put(branch), 200), printable(branch.name, 100),
+                            kind_of(document_->first(member.value)), *member.value));
 }
 
 }  // namespace millrace::transforms

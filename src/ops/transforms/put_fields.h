@@ -9,7 +9,7 @@
 
 #include "ops/transforms/edits.h"
 #include "ops/transforms/field_value.h"
-#include "ops/transforms/path_tree.h"
+#include "ops/transforms/found_paths.h"
 #include "ops/transforms/run_context.h"
 
 namespace millrace::transforms {
@@ -34,6 +34,8 @@ class PutFields {
   [[nodiscard]] bool put_value(std::size_t setting);
   [[nodiscard]] bool put_nested(const PathTree::Branch& branch);
   void drop_below(Token object, int node);
+  [[nodiscard]] bool sets(int setting) const noexcept;
+  [[nodiscard]] std::string first_put(const PathTree::Branch& branch) const;
   [[nodiscard]] bool refuse(ErrorCode code, std::string text);
   [[gnu::cold]] bool refuse_way(const Member& member, const PathTree::Branch& branch);
 
@@ -43,6 +45,8 @@ class PutFields {
   std::vector<char> puts_;         ///< by slot: something is put there, or below, where nothing is
   std::vector<std::size_t> last_;  ///< by slot: index of its last match
   std::vector<Match> matches_;
+  bool looks_ahead_ = false;  ///< a path of several names is set where it leads somewhere: told before the first edit
+  FoundPaths found_;
   ByteBuffer scratch_;
 
   const Document* document_ = nullptr;

@@ -2,6 +2,8 @@
 // add_fields and update_fields, byte for byte.
 #include <gmock/gmock.h>
 
+#include <tuple>
+
 #include "tests/transforms/transform_testing.h"
 
 namespace millrace::ops {
@@ -54,8 +56,12 @@ TEST(AddFields, AWayThroughSomethingElseThanAnObjectIsARecordError) {
               StartsWith("!wrong_type: 'u.n' cannot be set: 'u' on its way is an array (byte 5)"));
   EXPECT_EQ(bench.runner().failed_at(), 1U);
   EXPECT_THAT(bench(R"({"u":{},"u":null})"), HasSubstr("is null"));
-  EXPECT_THAT(bench("[1]"), HasSubstr("the document is an array"));
+  EXPECT_THAT(bench("[1]"), HasSubstr("'u.n' cannot be set: the document is an array"));
   EXPECT_THAT(bench("7"), HasSubstr("the document is a number"));
+  Bench put({UpdateFields{{set("u.a", "0", SetWhen::key_exists), set("u.b.c", "0", SetWhen::key_not_exists)}}});
+  EXPECT_THAT(put("[1]"), HasSubstr("'u.b.c' cannot be set: the document is an array"))
+      << "not u.a, which needs no object";
+  EXPECT_THAT(put(R"({"u":true})"), HasSubstr("'u.b.c' cannot be set: 'u' on its way is a boolean"));
 }
 
 TEST(AddFields, WhatIsNoJsonIsARecordErrorOfTheListAsAWhole) {
@@ -94,6 +100,17 @@ TEST(UpdateFields, Conditions) {
   EXPECT_EQ(only("[ 1 ]"), "[ 1 ]");
 }
 
+TEST(UpdateFields, WhereNothingAppliesNoByteChanges) {
+  Bench bench({UpdateFields{{set("u.a", "0", SetWhen::key_exists)}}});
+  for (const char* document : {R"({"u":{"a":1}, "u":{"b":2}})", R"({"u":{"a":1}, "u":3})",
+                               R"({"u":{"a":1,"a":2},"u":{}})", R"({"u":{"b":{"a":1}}})"}) {
+    EXPECT_EQ(bench(document), document);
+  }
+  EXPECT_EQ(bench(R"({"u":{"a":1,"o":2}, "u":{"a":3}})"), R"({"u":{"o":2}, "u":{"a":0}})") << "here it does";
+  Bench both({UpdateFields{{set("u.a", "0", SetWhen::key_exists), set("u.c", "1")}}});
+  EXPECT_EQ(both(R"({"u":{"a":1,"c":2},"u":{"b":2}})"), R"({"u":{"a":1},"u":{"b":2,"c":1}})") << "each by itself";
+}
+
 TEST(FieldValue, TimesOfTheClock) {
   Bench bench({AddFields{{set("t", Computed::date_time), set("n", Computed::timestamp_nanos),
                           set("u", Computed::timestamp_micros), set("m", Computed::timestamp_millis),
@@ -112,9 +129,22 @@ TEST(FieldValue, TimesOfTheRecord) {
   bench.meta.timestamp = kNoTimestamp;
   Origin origin;
   bench.meta.origin = &origin;
-  EXPECT_THAT(bench("{}"), StartsWith("!missing_field: 't' cannot be set to record_date_time"));
+  EXPECT_THAT(bench("{}"),
+              StartsWith("!missing_field: 't' cannot be set to record_date_time: the source gives this "
+                         "record no time, or one that cannot be written so; take the clock's (date_time)"));
+  EXPECT_THAT(Bench({AddFields{{set("u.s", Computed::record_timestamp_seconds)}}})("{}"),
+              HasSubstr("'u.s' cannot be set to record_timestamp_seconds"));
   origin.last_modified = 1'700'000'000'000'000;
   EXPECT_EQ(bench("{}"), R"({"t":"2023-11-14T22:13:20.000000Z","m":1700000000000,"s":1700000000})");
+}
+
+TEST(FieldValue, ChanceIsAskedForOnlyWhereItIsNeeded) {
+  Bench none({AddFields{{set("a", "1"), set("t", Computed::date_time)}}}, 7);
+  std::ignore = none("{}");
+  EXPECT_EQ(none.random.next(), testing::SeededRandom(7).next()) << "no number of it was taken";
+  Bench some({AddFields{{set("a", Computed::uuid_v4)}}}, 7);
+  std::ignore = some("{}");
+  EXPECT_NE(some.random.next(), testing::SeededRandom(7).next());
 }
 
 TEST(FieldValue, UuidsHaveTheirVersionAndVariant) {

@@ -29,6 +29,7 @@ Result<RenameStep> RenameStep::make(const Names& fields) {
           "two fields of one object would be called '{}'; each needs a name of its own", printable(name, 200))));
     }
     paths.push_back(path);
+    step.looks_ahead_ = step.looks_ahead_ || path.names.size() > 1;
     step.names_.push_back(name);
     ByteBuffer quoted;
     append_json_string(quoted, name);
@@ -46,29 +47,36 @@ std::size_t RenameStep::growth(const Names& fields) {
 }
 
 Effect RenameStep::apply(const Document& document, RunContext& /*context*/, Edits& edits) {
-  if (document.is_object(document.root())) object(document, document.root(), 0, edits);
+  if (!document.is_object(document.root())) return Effect::untouched;
+  if (looks_ahead_) found_.look(tree_, document);
+  object(document, document.root(), 0, true, edits);
   return edits.empty() ? Effect::untouched : Effect::edited;
 }
 
-void RenameStep::object(const Document& document, Token object, int node, Edits& edits) {
+/// `counts`: no later object of its key shadows this one.
+void RenameStep::object(const Document& document, Token object, int node, bool counts, Edits& edits) {
   const PathTree::Node& branches = tree_.node(node);
   for (const PathTree::Branch& branch : branches) last_[branch.slot] = nullptr;
   document.each_member(object, [&](const Member& member) {
     const int found = PathTree::find(branches, document, member.key, scratch_);
     if (found != PathTree::kNone) last_[branches[static_cast<std::size_t>(found)].slot] = member.key;
   });
+  const auto renames = [&](const PathTree::Branch& branch) {
+    if (branch.leaf == PathTree::kNone) return false;
+    return counts ? last_[branch.slot] != nullptr : found_.value(branch.leaf) != nullptr;
+  };
   const auto takes = [&](std::string_view name) {
     return std::ranges::any_of(branches, [&](const PathTree::Branch& branch) {
-      return branch.leaf != PathTree::kNone && last_[branch.slot] != nullptr &&
-             names_[static_cast<std::size_t>(branch.leaf)] == name;
+      return renames(branch) && names_[static_cast<std::size_t>(branch.leaf)] == name;
     });
   };
   Commas commas(document, edits);
   document.each_member(object, [&](const Member& member) {
     const int found = PathTree::find(branches, document, member.key, scratch_);
     const PathTree::Branch* branch = found == PathTree::kNone ? nullptr : &branches[static_cast<std::size_t>(found)];
-    if (branch != nullptr && branch->leaf != PathTree::kNone) {
-      if (last_[branch->slot] != member.key) return commas.drop(member);
+    const bool last = branch != nullptr && last_[branch->slot] == member.key;
+    if (branch != nullptr && renames(*branch)) {
+      if (!counts || !last) return commas.drop(member);
       commas.keep();
       edits.open(*member.key, *member.key + document.raw_string(member.key).size() + 2);
       edits.texts().append(quoted_[static_cast<std::size_t>(branch->leaf)]);
@@ -77,9 +85,9 @@ void RenameStep::object(const Document& document, Token object, int node, Edits&
     }
     if (takes(text_of(document, member.key, scratch_))) return commas.drop(member);
     commas.keep();
-    if (branch != nullptr && document.is_object(member.value)) {
-      // The object of a key that comes twice is looked into each time, and its slots are not those of this one.
-      this->object(document, member.value, branch->below, edits);
+    if (branch != nullptr && branch->below != PathTree::kNone && document.is_object(member.value)) {
+      // Its slots are not those of this one.
+      this->object(document, member.value, branch->below, counts && last, edits);
     }
   });
 }

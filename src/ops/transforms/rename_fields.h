@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // RenameStep: rename. All at once, so that two fields can take each other's name; a field that had the new name goes,
-// and a field that is renamed is there once afterwards. Lane thread.
+// and a field that is renamed is there once afterwards: in an object that a later one of its key shadows both go. Lane
+// thread.
 #pragma once
 
 #include <string>
@@ -8,7 +9,7 @@
 #include <vector>
 
 #include "ops/transforms/edits.h"
-#include "ops/transforms/path_tree.h"
+#include "ops/transforms/found_paths.h"
 #include "ops/transforms/run_context.h"
 
 namespace millrace::transforms {
@@ -23,12 +24,14 @@ class RenameStep {
   [[nodiscard]] static std::size_t growth(const Names& fields);
 
  private:
-  void object(const Document& document, Token object, int node, Edits& edits);
+  void object(const Document& document, Token object, int node, bool counts, Edits& edits);
 
   std::vector<std::string> names_;   ///< by path: the new one
   std::vector<std::string> quoted_;  ///< as a JSON string
   PathTree tree_;
-  std::vector<Token> last_;  ///< by slot: the key of the field that is renamed; null: none is there
+  std::vector<Token> last_;   ///< by slot: the key of the field that is renamed; null: none is there
+  bool looks_ahead_ = false;  ///< a path has several names, so that an object on its way may be shadowed
+  FoundPaths found_;
   ByteBuffer scratch_;
 };
 

@@ -40,14 +40,12 @@ bool same_arrays(const Document& a, Token one, const Document& b, Token other, T
   return a.first(one) == ']' && b.first(other) == ']';
 }
 
-bool is_number(char first) noexcept { return first == '-' || (first >= '0' && first <= '9'); }
-
 }  // namespace
 
 bool same_value(const Document& a, Token value_a, const Document& b, Token value_b, TextScratch& scratch) {
   const char first = a.first(value_a);
-  if (is_number(first)) {
-    return is_number(b.first(value_b)) &&
+  if (begins_number(first)) {
+    return begins_number(b.first(value_b)) &&
            compare_numbers(a.tokens().scalar(value_a), b.tokens().scalar(value_b)) == std::strong_ordering::equal;
   }
   if (first != b.first(value_b)) return false;

@@ -70,7 +70,7 @@ std::string_view asks_jq(std::string_view program) {
 std::string_view varies_with(const std::vector<FieldSetting>& fields) {
   const auto found =
       std::ranges::find_if(fields, [](const FieldSetting& field) { return transforms::varies(field.value.computed); });
-  return found == fields.end() ? std::string_view() : transforms::name_of(found->value.computed);
+  return found == fields.end() ? std::string_view() : name_of(found->value.computed);
 }
 
 std::uint64_t grown_by(const TransformSpec& spec, std::uint64_t record) {

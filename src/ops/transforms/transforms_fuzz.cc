@@ -71,6 +71,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     MILLRACE_CHECK(run({ops::UnwrapEnvelope{*path}}, with, true) == "[1]", "what was put can be taken");
   }
   if (path->names.back() != "renamed") run({ops::RenameFields{{{*path, "renamed"}}}}, document, true);
+  const auto updated = [&](ops::SetWhen when) {
+    return run({ops::UpdateFields{{{*path, {ops::FieldValue::Computed::none, "[1]"}, when}}}}, document, true);
+  };
+  MILLRACE_CHECK(
+      run({ops::UnwrapEnvelope{*path}}, document, true) != document || updated(ops::SetWhen::key_exists) == document,
+      "what is not there is not set, and no byte changes");
+  updated(ops::SetWhen::key_not_exists);
   run({ops::FilterFields{{}, {*path}, {{ops::TextPattern{ops::TextPattern::Kind::contains, "a"}, {}}}, false}},
       document, true);
   return 0;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/transforms/where.h"
 
-#include <algorithm>
-
 #include "ops/transforms/number_order.h"
 
 namespace millrace::transforms {
@@ -35,44 +33,21 @@ Result<Where> Where::make(std::string_view text) {
   Where where;
   MILLRACE_ASSIGN(where.expression_, parse_where(text));
   MILLRACE_ASSIGN(where.tree_, PathTree::make(where.expression_.paths, false));
-  where.found_.resize(where.expression_.paths.size());
   return where;
 }
 
 bool Where::met_by(const Document& document) {
-  std::ranges::fill(found_, nullptr);
-  if (document.is_object(document.root())) look(document, document.root(), 0);
+  found_.look(tree_, document);
   return holds(document, expression_.root);
-}
-
-/// Of a key that comes twice the last one counts.
-void Where::look(const Document& document, Token object, int node) {
-  const PathTree::Node& branches = tree_.node(node);
-  document.each_member(object, [&](const Member& member) {
-    const int at = PathTree::find(branches, document, member.key, scratch_);
-    if (at == PathTree::kNone) return;
-    const PathTree::Branch& branch = branches[static_cast<std::size_t>(at)];
-    if (branch.leaf != PathTree::kNone) found_[static_cast<std::size_t>(branch.leaf)] = member.value;
-    if (branch.below == PathTree::kNone) return;
-    forget(branch.below);
-    if (document.is_object(member.value)) look(document, member.value, branch.below);
-  });
-}
-
-void Where::forget(int node) {
-  for (const PathTree::Branch& branch : tree_.node(node)) {
-    if (branch.leaf != PathTree::kNone) found_[static_cast<std::size_t>(branch.leaf)] = nullptr;
-    if (branch.below != PathTree::kNone) forget(branch.below);
-  }
 }
 
 bool Where::holds(const Document& document, int node) {
   const WhereNode& step = expression_.nodes[static_cast<std::size_t>(node)];
   switch (step.kind) {
     case Kind::exists:
-      return found_[static_cast<std::size_t>(step.path)] != nullptr;
+      return found_.value(step.path) != nullptr;
     case Kind::compare:
-      return compares(document, found_[static_cast<std::size_t>(step.path)], step);
+      return compares(document, found_.value(step.path), step);
     case Kind::negation:
       return !holds(document, step.left);
     case Kind::both:
@@ -87,7 +62,7 @@ bool Where::compares(const Document& document, Token value, const WhereNode& nod
   const bool unlike = node.order == Order::not_equal;
   if (value == nullptr) return unlike;
   const char first = document.first(value);
-  const char kind = first == '-' || (first >= '0' && first <= '9') ? '0' : first;
+  const char kind = begins_number(first) ? '0' : first;
   if (kind != node.literal) return unlike;
   if (kind == '0') return in_order(compare_numbers(document.tokens().scalar(value), node.text), node.order);
   if (kind == '"') return in_order(text_of(document, value, scratch_).compare(node.text) <=> 0, node.order);

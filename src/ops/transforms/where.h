@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "millrace/base/result.h"
-#include "ops/transforms/path_tree.h"
+#include "ops/transforms/found_paths.h"
 
 namespace millrace::transforms {
 
@@ -48,14 +48,12 @@ class Where {
   [[nodiscard]] bool met_by(const Document& document);
 
  private:
-  void look(const Document& document, Token object, int node);
-  void forget(int node);
   [[nodiscard]] bool holds(const Document& document, int node);
   [[nodiscard]] bool compares(const Document& document, Token value, const WhereNode& node);
 
   WhereExpression expression_;
   PathTree tree_;
-  std::vector<Token> found_;  ///< by path; null: nothing
+  FoundPaths found_;
   ByteBuffer scratch_;
 };
 
