@@ -52,8 +52,11 @@ std::string flow(const TomlValue& value, std::string_view without = {}) {
     case Kind::string:
     case Kind::other:
       return yaml_text(value.text);
-    case Kind::integer:
     case Kind::number:
+      // Infinity and what is no number, as YAML has them: refused where JSON is wanted, and no word by accident.
+      if (value.text.ends_with("inf")) return value.text.starts_with('-') ? "-.inf" : ".inf";
+      return value.text.ends_with("nan") ? ".nan" : value.text;
+    case Kind::integer:
     case Kind::boolean:
       return value.text;
   }

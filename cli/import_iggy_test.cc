@@ -169,6 +169,15 @@ TEST(ImportIggy, TransformsKeepTheOrderOfTheFile) {
   EXPECT_EQ(config->section("transforms").items()[0].section("unwrap_envelope.field").text(), "after $x");
 }
 
+TEST(ImportIggy, InfinityIsANumberStill) {
+  const auto result =
+      imported(with("",
+                    "[transforms.add_fields]\nenabled = true\n"
+                    "[[transforms.add_fields.fields]]\nkey = \"n\"\nvalue.static = [-inf, nan, \"inf\"]\n"));
+  ASSERT_TRUE(result);
+  EXPECT_THAT(result->yaml, HasSubstr("\"static\": [-.inf, .nan, \"inf\"]"));
+}
+
 // There a dot is part of a name; here it would lead into an object.
 TEST(ImportIggy, DotsInNamesStayDots) {
   const auto result = imported(with("", "[transforms.delete_fields]\nenabled = true\nfields = [\"a.b\"]\n"));

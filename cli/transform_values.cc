@@ -4,35 +4,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <charconv>
-#include <cmath>
+#include <utility>
 
+#include "cli/yaml_scalar.h"
 #include "millrace/base/json_string.h"
 #include "millrace/base/printable.h"
 #include "millrace/base/utf8.h"
-#include "millrace/decode/json_checker.h"
 #include "millrace/ops/transforms.h"
 
 namespace millrace::cli {
 namespace {
 
 using Kind = ConfigSection::Kind;
-using Computed = ops::FieldValue::Computed;
-
-constexpr std::array<std::pair<std::string_view, Computed>, 12> kComputed{
-    {{"date_time", Computed::date_time},
-     {"timestamp_nanos", Computed::timestamp_nanos},
-     {"timestamp_micros", Computed::timestamp_micros},
-     {"timestamp_millis", Computed::timestamp_millis},
-     {"timestamp_seconds", Computed::timestamp_seconds},
-     {"uuid_v4", Computed::uuid_v4},
-     {"uuid_v7", Computed::uuid_v7},
-     {"record_date_time", Computed::record_date_time},
-     {"record_timestamp_nanos", Computed::record_timestamp_nanos},
-     {"record_timestamp_micros", Computed::record_timestamp_micros},
-     {"record_timestamp_millis", Computed::record_timestamp_millis},
-     {"record_timestamp_seconds", Computed::record_timestamp_seconds}}};
 
 const std::vector<std::string> kKeyPatterns{"exact", "starts_with", "ends_with", "contains", "regex"};
 const std::vector<std::string> kValuePatterns{"equals",     "contains",  "regex",       "greater_than", "less_than",
@@ -40,21 +23,6 @@ const std::vector<std::string> kValuePatterns{"equals",     "contains",  "regex"
                                               "is_boolean", "is_object", "is_array"};
 /// How many of them take something to compare with; the others stand alone.
 constexpr std::size_t kComparing = 6;
-
-bool is_json_number(std::string_view text) {
-  if (text.empty() || !(text.front() == '-' || (text.front() >= '0' && text.front() <= '9'))) return false;
-  JsonChecker checker;
-  decode::Json json;
-  return checker.check(text, 0, json) && text.find_first_of(" \t\r\n") == std::string_view::npos;
-}
-
-/// 007, +1, .5, 1. and the like: a number to people and to YAML, none to JSON.
-bool looks_like_number(std::string_view text) {
-  if (text.starts_with('+')) text.remove_prefix(1);
-  double number = 0;
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && stop == text.data() + text.size() && std::isfinite(number);
-}
 
 void append_string(const ConfigSection& at, std::string_view text, ByteBuffer& out, ConfigProblems& problems) {
   if (first_invalid_utf8(text) != std::string_view::npos) {
@@ -94,14 +62,10 @@ void append_value(const ConfigSection& at, ByteBuffer& out, ConfigProblems& prob
   }
   const std::string text = at.text();
   if (at.quoted()) return append_string(at, text, out, problems);
-  if (text == "true" || text == "false" || is_json_number(text)) return out.append(text);
-  if (looks_like_number(text)) {
-    problems.add(at.where(),
-                 fmt::format("{}: '{}' is no number as JSON spells it; write it so, or in quotes for a string",
-                             at.path(), printable(text, 80)));
-    return;
-  }
-  append_string(at, text, out, problems);
+  const YamlScalar read = read_plain_scalar(text);
+  if (read.kind == YamlScalar::Kind::text) return append_string(at, text, out, problems);
+  if (read.kind != YamlScalar::Kind::refused) return out.append(read.json);
+  problems.add(at.where(), fmt::format("{}: '{}' {}", at.path(), printable(text, 80), read.why));
 }
 
 void expect(const ConfigSection& at, std::string_view what, ConfigProblems& problems) {
@@ -109,8 +73,11 @@ void expect(const ConfigSection& at, std::string_view what, ConfigProblems& prob
 }
 
 std::string read_number(const ConfigSection& at, ConfigProblems& problems) {
-  if (at.kind() == Kind::scalar && !at.quoted() && is_json_number(at.text())) return at.text();
-  expect(at, "a number as JSON spells it", problems);
+  if (at.kind() == Kind::scalar && !at.quoted()) {
+    YamlScalar read = read_plain_scalar(at.text());
+    if (read.kind == YamlScalar::Kind::number) return std::move(read.json);
+  }
+  expect(at, "a number", problems);
   return "0";
 }
 
@@ -163,10 +130,8 @@ ops::ValuePattern read_value_pattern(const ConfigSection& at, ConfigProblems& pr
 }  // namespace
 
 std::vector<std::string> computed_names() {
-  std::vector<std::string> names;
-  names.reserve(kComputed.size());
-  for (const auto& [name, computed] : kComputed) names.emplace_back(name);
-  return names;
+  const auto names = ops::computed_names();
+  return {names.begin(), names.end()};
 }
 
 std::string read_text(const ConfigSection& at, ConfigProblems& problems) {
@@ -241,8 +206,9 @@ ops::FieldValue read_field_value(const ConfigSection& at, ConfigProblems& proble
   const std::string key = only_key_of(at, {"static", "computed"}, problems);
   if (key == "static") value.json = read_json_value(at.child(key), problems);
   if (key == "computed") {
-    const std::size_t choice = choice_of(at.child(key), computed_names(), problems);
-    if (choice < kComputed.size()) value.computed = kComputed[choice].second;
+    const std::vector<std::string> names = computed_names();
+    const std::size_t choice = choice_of(at.child(key), names, problems);
+    if (choice < names.size()) value.computed = static_cast<ops::FieldValue::Computed>(choice + 1);
   }
   return value;
 }

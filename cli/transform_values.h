@@ -15,8 +15,8 @@ namespace millrace::cli {
 [[nodiscard]] FieldPath read_path(const ConfigSection& at, ConfigProblems& problems);
 /// A list of at least one path.
 [[nodiscard]] std::vector<FieldPath> read_paths(const ConfigSection& at, ConfigProblems& problems);
-/// Any YAML value as JSON. A scalar without quotes is null, true, false or a number where JSON spells it so, and a
-/// string otherwise; what only looks like a number is refused.
+/// Any YAML value as JSON. A scalar without quotes is what the core schema of YAML 1.2 says; what JSON cannot hold is
+/// refused.
 [[nodiscard]] std::string read_json_value(const ConfigSection& at, ConfigProblems& problems);
 /// `{static: ...}` or `{computed: ...}`.
 [[nodiscard]] ops::FieldValue read_field_value(const ConfigSection& at, ConfigProblems& problems);

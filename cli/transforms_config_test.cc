@@ -85,6 +85,20 @@ TEST(TransformsConfig, TheOthers) {
   EXPECT_EQ(run("[]\n", R"({ "a":1})"), R"({ "a":1})");
 }
 
+TEST(TransformsConfig, ScalarsAreWhatYamlSays) {
+  EXPECT_EQ(run(R"(- add_fields:
+    fields:
+      - {key: a, value: {static: [True, FALSE, ~, Null, 0x10, 0o17, +1, .5, 1., "True", '~', "0x10", yes, NO, 1_000]}}
+)",
+                "{}"),
+            R"({"a":[true,false,null,null,16,15,1,0.5,1.0,"True","~","0x10","yes","NO","1_000"]})");
+  EXPECT_EQ(
+      run("- filter_fields: {patterns: [{value_pattern: {between: [0x10, +20]}}]}\n", R"({"a":15,"b":16,"c":21})"),
+      R"({"b":16})");
+  EXPECT_EQ(run("- filter_fields: {patterns: [{value_pattern: {equals: True}}]}\n", R"({"a":true,"b":"True"})"),
+            R"({"a":true})");
+}
+
 TEST(TransformsConfig, WithoutDecodeDocumentsAreJsonAndWhatGivesNoneIsRefused) {
   const std::string yaml = "transforms: [{project: [a]}]\n";
   EXPECT_EQ(read(yaml).decode.kind, DecodeOptions::Kind::json);
@@ -124,8 +138,10 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"- add_fields: {fields: [{key: a, value: {static: 1}, condition: always}]}\n", "condition: unknown key"},
         Wrong{"- add_fields:\n    fields:\n    - {key: a, value: {computed: uuid}}\n",
               "p.yaml:4:34: transforms[0].add_fields.fields[0].value.computed: expects one of date_time|"},
-        Wrong{"- add_fields: {fields: [{key: a, value: {static: .5}}]}\n", "'.5' is no number as JSON spells it"},
-        Wrong{"- add_fields: {fields: [{key: a, value: {static: 007}}]}\n", "'007' is no number"},
+        Wrong{"- add_fields: {fields: [{key: a, value: {static: [1, -.inf]}}]}\n",
+              "p.yaml:2:54: transforms[0].add_fields.fields[0].value.static[1]: '-.inf' is a number to YAML and none "
+              "to JSON"},
+        Wrong{"- add_fields: {fields: [{key: a, value: {static: 007}}]}\n", "'007' begins with a zero"},
         Wrong{"- add_fields: {fields: [{key: a..b, value: {static: 1}}]}\n", "'a..b' is no path"},
         Wrong{"- update_fields: {fields: [{key: a, value: {static: 1}, condition: if_exists}]}\n",
               "condition: expects one of always|key_exists|key_not_exists"},
@@ -136,7 +152,9 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"- filter_fields: {patterns: [{key_pattern: {regex: \"(\"}}]}\n", "the regex '(' is none"},
         Wrong{"- filter_fields: {patterns: [{value_pattern: is_nul}]}\n", "did you mean 'is_null'?"},
         Wrong{"- filter_fields: {patterns: [{value_pattern: {between: [1]}}]}\n", "two numbers, [least, most]"},
-        Wrong{"- filter_fields: {patterns: [{value_pattern: {less_than: a}}]}\n", "expects a number as JSON spells it"},
+        Wrong{"- filter_fields: {patterns: [{value_pattern: {less_than: a}}]}\n", "less_than: expects a number"},
+        Wrong{"- filter_fields: {patterns: [{value_pattern: {less_than: \"1\"}}]}\n", "less_than: expects a number"},
+        Wrong{"- filter_fields: {patterns: [{value_pattern: {between: [1, .inf]}}]}\n", "between[1]: expects a number"},
         Wrong{"- filter_fields: {include_matching: maybe}\n", "expects true or false"},
         Wrong{"- unwrap_envelope: {field: \"\"}\n", "a name in it is empty"},
         Wrong{"- filter: {where: a = 1}\n", "p.yaml:2:11: transforms[0].filter: where: at character 3"},
