@@ -25,10 +25,13 @@ Result<void> check_exactly_once(const PipelineConfig& config) {
   MILLRACE_ASSIGN(const S3SinkOptions sink, S3Sink::schema().parse(config.sink_section));
   if (const std::string varies = config.transforms.varies_with();
       sink.delivery == Delivery::exactly_once && !varies.empty()) {
-    return told_of(config.sink_section,
-                   fail(Error::config("delivery: exactly_once cannot hold beside " + varies +
-                                      ", which says something else when a record comes again; take the record's own "
-                                      "time (record_date_time, record_timestamp_...)")));
+    return told_of(
+        config.sink_section,
+        fail(Error::config(
+            "delivery: exactly_once cannot hold beside " + varies +
+            ", which may say something else when a record comes again: by chance, the clock or the "
+            "machine's time zone. Take the record's own time: add_fields with value {computed: "
+            "record_date_time} or {computed: record_timestamp_...}, in front of a jq that reads the field")));
   }
   const std::string gap = config.source->replay_gap
                               ? config.source->replay_gap(config.source_section)

@@ -67,6 +67,82 @@ TEST_F(ProgramTransforms, ExactlyOnceRefusesWhatAReplayWouldMakeAnew) {
   EXPECT_EQ(validated("record_date_time").code, 0) << validated("record_date_time").err;
 }
 
+TEST_F(ProgramTransforms, ExactlyOnceRefusesAJqThatAsksForTheTime) {
+  folder.write("in/a.ndjson", "{}\n");
+  const std::string sink =
+      fmt::format("s3: {{url: \"{}\", delivery: exactly_once, max_file_age: 0s}}", folder.url("out/"));
+  const auto validated = [&](const std::string& program) {
+    return millrace({"validate", file("transforms: [{jq: '" + program + "'}]\n", sink)});
+  };
+  const Ended probe = validated(".");
+  if (probe.err.find("libjq was not found") != std::string::npos) return;
+  EXPECT_EQ(probe.code, 0) << probe.err;
+  for (const std::string program : {".t = now", ".t |= fromdate", ".t |= strftime(\"%s\")"}) {
+    const Ended refused = validated(program);
+    EXPECT_EQ(refused.code, 2) << program;
+    EXPECT_THAT(refused.err, AllOf(HasSubstr("cannot hold beside transforms[0] (jq): "),
+                                   HasSubstr("add_fields with value {computed: record_date_time}")));
+  }
+  EXPECT_EQ(validated(".now | {now: .t, fromdate}").code, 0) << "fields and keys are no calls";
+}
+
+TEST_F(ProgramTransforms, JqSeesNothingButTheDocument) {
+  folder.write("in/a.ndjson", "{\"a\":1}\n");
+  const auto validated = [&](const std::string& program, const Environment& more = {}) {
+    return millrace({"validate", file("transforms: [{jq: '" + program + "'}]\n")}, more);
+  };
+  const Ended probe = validated(".");
+  if (probe.err.find("libjq was not found") != std::string::npos) return;
+  const Ended environment = validated("$ENV.PATH");
+  EXPECT_EQ(environment.code, 2);
+  EXPECT_THAT(environment.err,
+              AllOf(HasSubstr("p.yaml:3:"), HasSubstr("transforms[0].jq: jq: '$ENV' reads the environment"),
+                    HasSubstr("add_fields with value {static: \"${NAME}\"}")));
+  EXPECT_EQ(validated("debug").code, 2);
+  EXPECT_EQ(validated("import \"a\" as a; .").code, 2);
+  folder.write("home/.jq", "def length: 42;\n");
+  const Ended home = validated("length", {{"HOME", (folder.path() / "home").string()}});
+  EXPECT_EQ(home.code, 2);
+  EXPECT_THAT(home.err,
+              AllOf(HasSubstr("home/.jq"), HasSubstr("move that file away, or run with a HOME that has none")));
+  folder.write("other/.jq/a.jq", "def length: 42;\n");
+  EXPECT_EQ(validated("length", {{"HOME", (folder.path() / "other").string()}}).code, 0) << "a folder is not read";
+}
+
+TEST_F(ProgramTransforms, WhatLibjqCannotWriteIsToldWithItsPlace) {
+  folder.write("in/a.ndjson", "1\n" + std::string(256, '[') + "1" + std::string(256, ']') + "\n2\n");
+  const std::string transforms = "transforms: [{jq: '[.]'}]\n";
+  const Ended failed = millrace({"run", file(transforms)});
+  if (failed.err.find("libjq was not found") != std::string::npos) return;
+  EXPECT_EQ(failed.code, 1);
+  EXPECT_THAT(failed.err, AllOf(HasSubstr("record 2 of "), HasSubstr("in/a.ndjson"), HasSubstr("transforms[0], jq"),
+                                HasSubstr("offset=1"), HasSubstr("cannot be written as JSON")));
+  const Ended skipped = millrace({"run", file(transforms + "decode: {json: {on_error: skip}}\n")});
+  EXPECT_EQ(skipped.code, 0) << skipped.err;
+  EXPECT_EQ(failed.out + skipped.out, "[1]\n[2]\n") << "what was durable is not read again";
+}
+
+// libjq frees with what halts a program, and what it keeps hold of then would be freed again with each record: seen
+// where memory is given out again at once, as by the allocator of a release, and of AddressSanitizer without its
+// quarantine.
+TEST_F(ProgramTransforms, RecordsBehindOneThatHaltsAreWhole) {
+  std::string lines;
+  std::string expected;
+  for (int i = 0; i < 300; ++i) {
+    const std::string text = "\"" + std::string(20 + i % 7, static_cast<char>('a' + i % 3)) + "\"\n";
+    lines += text;
+    if (i % 3 != 0) expected += text;
+  }
+  folder.write("in/a.ndjson", lines);
+  const std::string transforms = "transforms: [{jq: 'if startswith(\"a\") then halt_error else . end'}]\n";
+  const Ended ended = millrace({"run", file(transforms + "decode: {json: {on_error: skip}}\n")},
+                               {{"ASAN_OPTIONS", "quarantine_size_mb=0:thread_local_quarantine_size_kb=0"}});
+  if (ended.err.find("libjq was not found") != std::string::npos) return;
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_EQ(ended.out, expected);
+  EXPECT_THAT(ended.err, HasSubstr("100 skipped"));
+}
+
 TEST_F(ProgramTransforms, INV7_PlanCountsThemAndExplainTellsKeysOfWhatTheyMake) {
   folder.write("in/a.ndjson", "{}\n");
   const std::string transforms = "transforms: [{unwrap_envelope: {field: data}}]\n";

@@ -111,14 +111,19 @@ OptionDescription made_description() {
        section("flatten", "Puts the fields of inner objects into the document, their names joined. Arrays stay.",
                {option("separator", "string", "Stands between two names.", "."),
                 option("depth", "integer", "How many levels are taken out.", "all")}),
-       option(
-           "jq", "string",
-           "A program of jq 1.6: each document becomes what it gives out, nothing or several. Numbers are spelled as "
-           "jq spells them.",
-           {}, ".items[]")},
+       section("jq",
+               "A program of jq 1.6, as a text or with its bound: each document becomes what it gives out, nothing or "
+               "several. Numbers are spelled as jq spells them. It sees the document, and neither files nor the "
+               "environment.",
+               {required(option("program", "string", "The program.", {}, ".items[]")),
+                option("max_outputs", "integer",
+                       "Documents that it may give out for one record; more make it a bad record.", "10000")},
+               "section or text")},
       "list of one-key sections");
   all.nested[8].nested[1].range = "at least 1";
   all.nested[8].nested[1].min = 1;
+  all.nested[9].nested[1].range = "at least 1";
+  all.nested[9].nested[1].min = 1;
   return all;
 }
 
@@ -220,6 +225,22 @@ Spec read_flatten(const ConfigSection& at, ConfigProblems& problems) {
   return spec;
 }
 
+std::optional<Spec> read_jq(const ConfigSection& at, const OptionDescription& known, ConfigProblems& problems) {
+  ops::JqFilter spec;
+  if (at.kind() != Kind::mapping) {
+    spec.program = read_text(at, problems);
+    return spec;
+  }
+  if (!check_section(at, known.nested, problems)) return std::nullopt;
+  spec.program = read_text(at.child("program"), problems);
+  if (const ConfigSection most = at.child("max_outputs"); most.exists()) {
+    OptionNotes notes;
+    notes.min = 1;
+    OptionReader::read(most, known.nested[1], notes, spec.max_outputs, problems);
+  }
+  return spec;
+}
+
 std::optional<Spec> read_one(const std::string& name, const ConfigSection& at, ConfigProblems& problems) {
   const OptionDescription& known = description_of(name);
   if (known.type == "section" && !check_section(at, known.nested, problems)) return std::nullopt;
@@ -232,7 +253,7 @@ std::optional<Spec> read_one(const std::string& name, const ConfigSection& at, C
   if (name == "project") return ops::ProjectFields{read_paths(at, problems)};
   if (name == "rename") return read_rename(at, problems);
   if (name == "flatten") return read_flatten(at, problems);
-  return ops::JqFilter{read_text(at, problems)};
+  return read_jq(at, known, problems);
 }
 
 /// The key of an item; empty after a problem was added.

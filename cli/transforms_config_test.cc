@@ -99,6 +99,19 @@ TEST(TransformsConfig, ScalarsAreWhatYamlSays) {
             R"({"a":true})");
 }
 
+TEST(TransformsConfig, JqHasABound) {
+  const auto most = [](const std::string& yaml) {
+    const Read made = read("transforms:\n" + yaml);
+    if (made.program.empty()) return made.problems;  // also where this build has no jq
+    const auto& jq = std::get<ops::JqFilter>(made.program.list()[0]);
+    return jq.program + " " + std::to_string(jq.max_outputs);
+  };
+  if (most("- jq: .\n").find("libjq was not found") != std::string::npos) return;
+  EXPECT_EQ(most("- jq: .a | .b\n"), ".a | .b 10000");
+  EXPECT_EQ(most("- jq: {program: '.a[]'}\n"), ".a[] 10000");
+  EXPECT_EQ(most("- jq: {program: '.a[]', max_outputs: 7}\n"), ".a[] 7");
+}
+
 TEST(TransformsConfig, WithoutDecodeDocumentsAreJsonAndWhatGivesNoneIsRefused) {
   const std::string yaml = "transforms: [{project: [a]}]\n";
   EXPECT_EQ(read(yaml).decode.kind, DecodeOptions::Kind::json);
@@ -162,7 +175,9 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"- rename: [a]\n", "expects a section of old paths"},
         Wrong{"- flatten: {depth: 0}\n", "depth: 0 is out of range"},
         Wrong{"- flatten: x\n", "flatten: expects a section"}, Wrong{"- project: []\n", "names no field"},
-        Wrong{"- jq: [a]\n", "jq: expects a text"}));
+        Wrong{"- jq: [a]\n", "jq: expects a text"}, Wrong{"- jq: {max_outputs: 1}\n", "jq.program: is required"},
+        Wrong{"- jq: {program: ., max_output: 1}\n", "jq.max_output: unknown key"},
+        Wrong{"- jq: {program: ., max_outputs: 0}\n", "jq.max_outputs: 0 is out of range"}));
 
 TEST(TransformsConfigRefuses, WhatIsNoList) {
   EXPECT_THAT(read("transforms: {}\n").problems, HasSubstr("p.yaml:1:13: transforms: expects a list"));
@@ -186,6 +201,8 @@ TEST(TransformsConfig, ASchemaForEditors) {
   const auto& value = each["filter_fields"]["properties"]["patterns"]["items"]["properties"]["value_pattern"];
   EXPECT_EQ(value["anyOf"][0]["properties"]["between"]["maxItems"], 2);
   EXPECT_EQ(value["anyOf"][1]["type"], "string");
+  EXPECT_EQ(each["jq"]["anyOf"][0]["required"][0], "program");
+  EXPECT_EQ(each["jq"]["anyOf"][1]["type"], "string");
 }
 
 TEST(TransformsConfig, EachHasItsDescription) {

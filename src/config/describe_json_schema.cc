@@ -41,6 +41,7 @@ Json value_schema(const OptionDescription& option) {
   if (option.type == "one section or word") {
     return {{"anyOf", {one_of_schema(option.nested), {{"type", "string"}}}}};
   }
+  if (option.type == "section or text") return {{"anyOf", {object_schema(option.nested), {{"type", "string"}}}}};
   if (option.type == "list of sections") return {{"type", "array"}, {"items", object_schema(option.nested)}};
   if (option.type == "list of one-key sections") return {{"type", "array"}, {"items", one_of_schema(option.nested)}};
   if (option.type == "path") return path_schema();

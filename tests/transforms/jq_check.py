@@ -40,6 +40,7 @@ CASES = [
      'del(.a) | if has("b") then .a = .b | del(.b) else . end | select(has("a")) | .b = 1'),
 ]
 IN_JQ = ['.', '.user', '.. | numbers', 'to_entries[]', 'select(.a == null)', 'with_entries(.value |= tojson)', 'empty',
+         'label $out | (.a, break $out, .b)', 'try error("x") catch .', '{now: .a, env: .b, user}',
          '[paths | map(tostring) | join(".")]']
 
 

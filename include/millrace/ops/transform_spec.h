@@ -123,9 +123,10 @@ struct FlattenFields {
   std::string separator = ".";
   std::uint32_t depth = 0;  ///< how many levels are taken out; 0: all
 };
-/// A program of jq: each document becomes what it gives out.
+/// A program of jq: each document becomes what it gives out. It sees the document and nothing else.
 struct JqFilter {
   std::string program;
+  std::uint64_t max_outputs = 10'000;  ///< documents that it may give out for one source record; at least 1
 };
 
 using TransformSpec = std::variant<AddFields, DeleteFields, FilterFields, UpdateFields, UnwrapEnvelope, KeepWhere,

@@ -184,6 +184,8 @@ TEST(FlattenFields, NamesThatMeetAndNamesWithoutEndAreRecordErrors) {
   std::string fields;
   for (int i = 0; i < 1000; ++i) fields += (i == 0 ? "\"" : ",\"") + std::to_string(i) + "\":1";
   EXPECT_THAT(bench("{\"" + std::string(5000, 'n') + "\":{" + fields + "}}"), StartsWith("!too_large"));
+  EXPECT_THAT(bench("{\"" + std::string(5000, 'n') + "\":{" + fields + "}}"),
+              HasSubstr("flatten fewer levels (depth)"));
   std::string deep = "1";
   for (int i = 0; i < 1000; ++i) deep = R"({"a":)" + deep + "}";
   EXPECT_EQ(bench(deep).size(), 2 * 1000 - 1 + 6U);

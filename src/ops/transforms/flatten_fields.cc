@@ -24,12 +24,15 @@ Effect FlattenStep::apply(const Document& document, RunContext& context, Edits& 
   if (!document.is_object(document.root())) return Effect::untouched;
   prefix_.clear();
   keys_.begin(document.text().size());
-  room_ = most(document.text().size());
-  if (!object(document, document.root(), 0, 0, edits)) {
+  totals_.take(context, document.text().size());
+  room_ = growth(totals_.given) - totals_.made;
+  const bool fits = object(document, document.root(), 0, 0, edits);
+  totals_.made += edits.texts().size();
+  if (!fits) {
     return context.fail(ErrorCode::too_large,
-                        fmt::format("flattened, the document would be more than {} bytes long, most of them names "
-                                    "that repeat those above them",
-                                    most(document.text().size())));
+                        fmt::format("flattened, the document would grow by more than {} bytes, most of them names that "
+                                    "repeat those above them; flatten fewer levels (depth)",
+                                    growth(totals_.given)));
   }
   if (edits.empty()) return Effect::untouched;
   // Taken out of its object, what an earlier field under the key holds would begin to count.

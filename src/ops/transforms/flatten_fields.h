@@ -5,16 +5,20 @@
 #include <string>
 
 #include "decode/json_keys.h"
+#include "millrace/base/bounded.h"
 #include "millrace/ops/transform_spec.h"
 #include "ops/transforms/edits.h"
-#include "ops/transforms/run_context.h"
+#include "ops/transforms/record_totals.h"
 
 namespace millrace::transforms {
 
 class FlattenStep {
  public:
-  /// Bytes that a document of `size` may become. A long name above many fields would be repeated before each.
-  [[nodiscard]] static constexpr std::uint64_t most(std::uint64_t size) noexcept { return 16 * size + (64U << 10U); }
+  /// Bytes by which documents of `size` bytes may grow, all of one record together. A long name above many fields would
+  /// be repeated before each.
+  [[nodiscard]] static constexpr std::uint64_t growth(std::uint64_t size) noexcept {
+    return bounded_sum(bounded_product(16, size), 64U << 10U);
+  }
 
   /// Fails (config).
   [[nodiscard]] static Result<FlattenStep> make(const ops::FlattenFields& spec);
@@ -29,7 +33,8 @@ class FlattenStep {
   std::string separator_;  ///< as it stands in a JSON string
   std::uint32_t depth_ = 0;
   ByteBuffer prefix_;  ///< likewise
-  std::uint64_t room_ = 0;
+  RecordTotals totals_;
+  std::uint64_t room_ = 0;  ///< bytes that may still be put in
   JsonKeys keys_;
 };
 

@@ -13,7 +13,7 @@ JqProgram::~JqProgram() = default;
 
 bool JqProgram::built_in() noexcept { return false; }
 
-Result<JqProgram> JqProgram::make(const std::string& /*program*/) {
+Result<JqProgram> JqProgram::make(const ops::JqFilter& /*spec*/) {
   return fail(
       Error::config("jq: this build has none: libjq was not found when it was made. Install libjq with its headers and "
                     "build again, or say it with the other transforms"));

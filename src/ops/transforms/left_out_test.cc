@@ -13,7 +13,7 @@ using ::testing::HasSubstr;
 
 TEST(LeftOut, IsRefusedWithAWayOut) {
   EXPECT_FALSE(JqProgram::built_in());
-  const auto jq = JqProgram::make(".");
+  const auto jq = JqProgram::make({"."});
   ASSERT_FALSE(jq.has_value());
   EXPECT_EQ(jq.error().code(), ErrorCode::config);
   EXPECT_THAT(jq.error().message(), HasSubstr("Install libjq with its headers and build again"));

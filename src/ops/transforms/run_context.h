@@ -26,12 +26,14 @@ struct RunContext {
   const Clock* clock = nullptr;
   Random* random = nullptr;
   const RecordMeta* meta = nullptr;
+  std::uint64_t record = 0;              ///< counts them, from 1
   UnixMicros clock_says = kNoTimestamp;  ///< asked once per record
   std::string_view part;
   std::optional<Error> failure;
 
-  void begin(const RecordMeta& record) {
-    meta = &record;
+  void begin(const RecordMeta& of) {
+    meta = &of;
+    ++record;
     clock_says = kNoTimestamp;
     failure.reset();
   }

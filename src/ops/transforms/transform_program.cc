@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "millrace/base/bounded.h"
 #include "millrace/ops/transforms.h"
+#include "ops/transforms/jq_words.h"
 #include "ops/transforms/transform_step.h"
 
 namespace millrace {
@@ -44,7 +46,7 @@ Result<TransformStep> make_step(const ops::TransformSpec& spec) {
                                [](const ops::ProjectFields& s) { return as_step(KeepFields::make(s.fields)); },
                                [](const ops::RenameFields& s) { return as_step(RenameStep::make(s.fields)); },
                                [](const ops::FlattenFields& s) { return as_step(FlattenStep::make(s)); },
-                               [](const ops::JqFilter& s) { return as_step(JqProgram::make(s.program)); }},
+                               [](const ops::JqFilter& s) { return as_step(JqProgram::make(s)); }},
                     spec);
 }
 
@@ -53,38 +55,47 @@ Result<TransformStep> make_step(const ops::TransformSpec& spec) {
 namespace ops {
 namespace {
 
-/// Whether a jq program asks for the time or the machine: as a word, wherever it stands.
-std::string_view asks_jq(std::string_view program) {
-  const auto is_word = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-  };
-  for (const std::string_view word : {std::string_view("now"), std::string_view("localtime")}) {
-    for (std::size_t at = program.find(word); at != std::string_view::npos; at = program.find(word, at + 1)) {
-      const std::size_t end = at + word.size();
-      if ((at == 0 || !is_word(program[at - 1])) && (end == program.size() || !is_word(program[end]))) return word;
-    }
-  }
-  return {};
-}
-
 std::string_view varies_with(const std::vector<FieldSetting>& fields) {
   const auto found =
       std::ranges::find_if(fields, [](const FieldSetting& field) { return transforms::varies(field.value.computed); });
   return found == fields.end() ? std::string_view() : name_of(found->value.computed);
 }
 
-std::uint64_t grown_by(const TransformSpec& spec, std::uint64_t record) {
+/// What one record has become, at most.
+struct Growth {
+  std::uint64_t documents = 1;
+  std::uint64_t bytes = 0;  ///< of all of them
+};
+
+Growth grown_by(const TransformSpec& spec, Growth before) {
   using transforms::Overloaded;
+  const auto each = [&](std::uint64_t bytes) {
+    return Growth{before.documents, bounded_sum(before.bytes, bounded_product(before.documents, bytes))};
+  };
   return std::visit(
-      Overloaded{[&](const AddFields& s) { return bounded_sum(record, transforms::PutFields::growth(s.fields)); },
-                 [&](const UpdateFields& s) { return bounded_sum(record, transforms::PutFields::growth(s.fields)); },
-                 [&](const RenameFields& s) { return bounded_sum(record, transforms::RenameStep::growth(s.fields)); },
+      Overloaded{[&](const AddFields& s) { return each(transforms::PutFields::growth(s.fields)); },
+                 [&](const UpdateFields& s) { return each(transforms::PutFields::growth(s.fields)); },
+                 [&](const RenameFields& s) { return each(transforms::RenameStep::growth(s.fields)); },
                  [&](const FlattenFields&) {
-                   return bounded_sum(record, bounded_sum(bounded_product(16, record), 64U << 10U));
+                   return Growth{before.documents,
+                                 bounded_sum(before.bytes, transforms::FlattenStep::growth(before.bytes))};
                  },
-                 [&](const JqFilter&) { return std::max(bounded_product(4, record), transforms::JqProgram::most(0)); },
-                 [&](const auto&) { return record; }},
+                 [&](const JqFilter& s) { return Growth{s.max_outputs, transforms::JqProgram::most(before.bytes)}; },
+                 [&](const auto&) { return before; }},
       spec);
+}
+
+// A buffer that grows by half has its old one beside it.
+constexpr std::uint64_t kGrowing = 3;
+
+/// What a document of `longest` bytes takes between the beginning or a jq and the next jq or the end: its tokens (eight
+/// bytes for each of its own) and a copy of it; and, with steps between, two buffers that it is written to in turns, an
+/// edit of 24 bytes and a match of 32 for each field of five, and texts for what is put in.
+std::uint64_t on_the_way(std::uint64_t longest, bool steps) {
+  const std::uint64_t tokens = bounded_product(8, std::max<std::uint64_t>(longest, std::uint64_t{8} << 10U));
+  const std::uint64_t read = bounded_sum(tokens, bounded_product(kGrowing, longest));
+  if (!steps) return read;
+  return bounded_sum(read, bounded_product(kGrowing * (3 + (24 + 32) / 5), longest));
 }
 
 const std::vector<TransformSpec>& none() {
@@ -130,47 +141,53 @@ std::string TransformProgram::varies_with() const {
     std::string_view with;
     if (const auto* add = std::get_if<AddFields>(&spec)) with = ops::varies_with(add->fields);
     if (const auto* update = std::get_if<UpdateFields>(&spec)) with = ops::varies_with(update->fields);
-    if (const auto* jq = std::get_if<JqFilter>(&spec)) with = asks_jq(jq->program);
+    if (const auto* jq = std::get_if<JqFilter>(&spec)) with = transforms::jq_varies_with(jq->program);
     if (!with.empty()) return fmt::format("transforms[{}] ({}): {}", i, name_of(spec), with);
   }
   return {};
 }
 
 std::uint64_t TransformProgram::grown(std::uint64_t record) const noexcept {
-  for (const TransformSpec& spec : list()) record = grown_by(spec, record);
-  return record;
+  Growth growth{1, record};
+  for (const TransformSpec& spec : list()) growth = grown_by(spec, growth);
+  return growth.bytes;
 }
 
 std::uint64_t TransformProgram::held(std::uint64_t record) const noexcept {
-  // A buffer that grows by half has its old one beside it.
-  constexpr std::uint64_t kGrowing = 3;
+  if (list().empty()) return 0;
   // jq's own values: a number of two bytes ("1,") becomes one of sixteen, its place in an array another sixteen, and a
   // program has a few of a document's kind at a time.
   constexpr std::uint64_t kJq = 64;
+  // Of each document that a jq gives out: where it ends, here and among what is kept, and a view of it.
+  constexpr std::uint64_t kOutput = 2 * sizeof(std::size_t) + sizeof(decode::Json);
   std::uint64_t all = 0;
-  std::uint64_t longest = record;
+  Growth growth{1, record};
+  std::uint64_t longest = record;  // since the jq before
+  bool steps = false;              // likewise
   for (const TransformSpec& spec : list()) {
-    const std::uint64_t next = grown_by(spec, longest);
+    const Growth next = grown_by(spec, growth);
     if (std::holds_alternative<JqFilter>(spec)) {
-      all = bounded_sum(all, bounded_product(kGrowing, next));
-      all = bounded_sum(all, bounded_product(kJq, longest));
+      all = bounded_sum(all, on_the_way(longest, std::exchange(steps, false)));
+      all = bounded_sum(all, bounded_product(kGrowing, next.bytes));
+      all = bounded_sum(all, bounded_product(kGrowing * kOutput, next.documents));
+      all = bounded_sum(all, bounded_product(kJq, growth.bytes));
+      longest = 0;
+    } else {
+      steps = true;
     }
     if (const auto* filter = std::get_if<FilterFields>(&spec)) {
       all = bounded_sum(all, transforms::FilterFieldsStep::regexes(*filter) * transforms::Regex::kMemory);
     }
     // The keys of a flat document, of five bytes each with what lies around them (JsonKeys).
     if (std::holds_alternative<FlattenFields>(spec)) {
-      all = bounded_sum(all, bounded_sum(bounded_product(kGrowing * 32, next / 5 + 1), next));
+      all = bounded_sum(all, bounded_sum(bounded_product(kGrowing * 32, next.bytes / 5 + 1), next.bytes));
     }
-    longest = std::max(longest, next);
+    longest = std::max(longest, next.bytes);
+    growth = next;
   }
-  if (list().empty()) return 0;
-  // The tokens of a document (eight bytes for each of its own), a copy of it, two buffers that it is written to in
-  // turns, an edit of 24 bytes and a match of 32 for each field of five, and texts for what is put in.
-  const std::uint64_t least = std::max<std::uint64_t>(longest, std::uint64_t{8} << 10U);
-  all = bounded_sum(all, bounded_product(8, least));
-  all = bounded_sum(all, bounded_product(4 * kGrowing, longest));
-  return bounded_sum(all, bounded_product(kGrowing * (24 + 32) / 5, longest));
+  // What several documents have become is kept until the last of them.
+  if (may_multiply()) all = bounded_sum(all, bounded_product(kGrowing, growth.bytes));
+  return bounded_sum(all, on_the_way(longest, steps));
 }
 
 }  // namespace ops

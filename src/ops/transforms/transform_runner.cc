@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
 #include <concepts>
 #include <tuple>
 #include <utility>
@@ -113,6 +115,15 @@ bool TransformRunner::State::multiply(transforms::JqProgram& jq, std::size_t leg
   std::size_t begin = 0;
   for (const std::size_t end : before.ends) {
     behind.document.reset(before.outputs.view().substr(begin, end - begin), kBytePadding + size - end);
+    if (!behind.document.check()) [[unlikely]] {
+      at = step;
+      context.failure = Error::record(
+          behind.document.fault().code,
+          fmt::format("the jq program gives out a value that cannot be written as JSON (byte {} of what it would be): "
+                      "objects and arrays lie deeper in each other than libjq writes them; give out a flatter one",
+                      behind.document.fault().at));
+      return false;
+    }
     if (!advance(leg + 1, step + 1)) return false;
     begin = end;
   }
