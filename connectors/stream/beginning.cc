@@ -8,18 +8,13 @@ namespace {
 
 Watermark first_of(HeldRange held) { return Watermark(held.first.value()); }
 
-std::string held_text(HeldRange held) {
-  if (held.first.value() >= held.end.value()) return fmt::format("nothing (its next offset is {})", held.end.value());
-  return fmt::format("offsets {} to {}", held.first.value(), held.end.value() - 1);
-}
-
 Error gone(std::string text) { return Error::fatal(ErrorCode::drift, std::move(text)); }
 
 Result<StreamBeginning> behind_the_first(Watermark kept, HeldRange held, OnPositionLost lost,
                                          std::string_view partition) {
   const std::string what =
       fmt::format("{}: the kept position is {}, but the broker holds {}: {} records were removed before they were read",
-                  partition, kept.value(), held_text(held), held.first.value() - kept.value());
+                  partition, kept.value(), to_string(held), held.first.value() - kept.value());
   if (lost == OnPositionLost::fail) {
     return fail(gone(what + "; set on_position_lost to earliest to go on without them, or to latest to go on with what "
                             "comes from now on"));
@@ -35,7 +30,7 @@ Result<StreamBeginning> beyond_the_end(Watermark kept, HeldRange held, OnPositio
                                        std::string_view partition) {
   const std::string what = fmt::format(
       "{}: the kept position is {}, but the broker holds {}: it lost its newest records, or the topic was made anew",
-      partition, kept.value(), held_text(held));
+      partition, kept.value(), to_string(held));
   if (lost == OnPositionLost::fail) {
     return fail(
         gone(what + fmt::format("; set on_position_lost to latest to go on at {} with what comes from now on, or "
@@ -49,6 +44,11 @@ Result<StreamBeginning> beyond_the_end(Watermark kept, HeldRange held, OnPositio
 }
 
 }  // namespace
+
+std::string to_string(HeldRange held) {
+  if (held.first.value() >= held.end.value()) return fmt::format("nothing (its next offset is {})", held.end.value());
+  return fmt::format("offsets {} to {}", held.first.value(), held.end.value() - 1);
+}
 
 Result<StreamBeginning> stream_beginning(std::optional<Watermark> kept, HeldRange held, const StreamStart& start,
                                          OnPositionLost lost, std::string_view partition) {
@@ -67,7 +67,7 @@ Result<StreamBeginning> stream_beginning(std::optional<Watermark> kept, HeldRang
     case StreamStart::Kind::offset:
       if (start.offset.value() < held.first.value() || start.offset.value() > held.end.value()) {
         return fail(gone(fmt::format("{}: start asks for offset {}, but the broker holds {}", partition,
-                                     start.offset.value(), held_text(held))));
+                                     start.offset.value(), to_string(held))));
       }
       return StreamBeginning{Watermark(start.offset.value()), {}, {}};
     case StreamStart::Kind::stored:

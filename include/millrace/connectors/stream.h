@@ -51,6 +51,9 @@ struct HeldRange {
   Watermark end;  ///< one past the last record
 };
 
+/// "offsets 2 to 8"; of one that is empty, "nothing (its next offset is 5)".
+[[nodiscard]] std::string to_string(HeldRange held);
+
 struct StreamBeginning {
   Watermark from;                ///< the offset to fetch first, unless `at` says otherwise
   std::optional<UnixMicros> at;  ///< the connector asks the broker for the first record at or after this instant
