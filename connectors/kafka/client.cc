@@ -46,20 +46,15 @@ std::optional<Error> Client::refused() const {
 
 void Client::on_error(rd_kafka_t* handle, int code, const char* reason, void* opaque) {
   Client& self = of(opaque);
-  auto known = static_cast<rd_kafka_resp_err_t>(code);
-  char text[512] = "";
-  std::string_view said = reason;
-  if (known == RD_KAFKA_RESP_ERR__FATAL) {
-    known = rd_kafka_fatal_error(handle, text, sizeof text);
-    said = text;
-  }
-  Error error = error_of(known, "the connection to the brokers", said);
+  constexpr std::string_view kDoing = "the connection to the brokers";
+  Error error = code == RD_KAFKA_RESP_ERR__FATAL ? fatal_error_of(handle, kDoing)
+                                                 : error_of(static_cast<rd_kafka_resp_err_t>(code), kDoing, reason);
   self.log_.warn("kafka: trouble with the brokers", {{"error", error.message()}});
   const MutexLock lock(self.mutex_);
   self.trouble_ = error.message();
   // All others are for information: the library goes on by itself.
   if (code == RD_KAFKA_RESP_ERR__FATAL) {
-    self.fatal_ = std::move(error).as(ErrorClass::fatal);
+    self.fatal_ = std::move(error);
   } else if (error.code() == ErrorCode::credentials) {
     self.refused_ = std::move(error);
   }

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <string>
 
 namespace millrace::kafka {
@@ -13,6 +14,25 @@ struct Class {
   ErrorCode code;
   std::string_view way_out;
 };
+
+/// What means another thing to one who writes, or is met by nobody else.
+std::optional<Class> class_in_writing(rd_kafka_resp_err_t code) noexcept {
+  switch (code) {
+    case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
+      return Class{ErrorClass::fatal, ErrorCode::permission_denied,
+                   "; allow this user to Write and Describe the topic"};
+    case RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED:
+      return Class{ErrorClass::fatal, ErrorCode::permission_denied, "; allow this user IdempotentWrite on the cluster"};
+    case RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE:
+      return Class{ErrorClass::record, ErrorCode::too_large,
+                   "; raise max.message.bytes of the topic and `max_record_bytes`, or send smaller records"};
+    case RD_KAFKA_RESP_ERR_INVALID_RECORD:
+    case RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP:
+      return Class{ErrorClass::record, ErrorCode::invalid_request, "; the topic's settings refuse such a record"};
+    default:
+      return std::nullopt;
+  }
+}
 
 Class class_of(rd_kafka_resp_err_t code) noexcept {
   switch (code) {
@@ -66,21 +86,16 @@ Class class_of(rd_kafka_resp_err_t code) noexcept {
       return {ErrorClass::fatal, ErrorCode::credentials,
               "; set security.protocol and the ssl.* of `properties` as the brokers ask for"};
     case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
-      return {ErrorClass::fatal, ErrorCode::permission_denied,
-              "; allow this user to Read and Describe the topic (to Write it, for a sink)"};
+      return {ErrorClass::fatal, ErrorCode::permission_denied, "; allow this user to Read and Describe the topic"};
     case RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED:
       return {ErrorClass::fatal, ErrorCode::permission_denied, "; allow this user to Read the group"};
     case RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED:
-      return {ErrorClass::fatal, ErrorCode::permission_denied, "; allow this user IdempotentWrite on the cluster"};
+      return {ErrorClass::fatal, ErrorCode::permission_denied, "; allow this user to Describe the cluster"};
     case RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID:
       return {ErrorClass::fatal, ErrorCode::fenced,
               "; another process has the same group.instance.id: give each one its own"};
     case RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE:
-      return {ErrorClass::record, ErrorCode::too_large,
-              "; raise max.message.bytes of the topic and `max_record_bytes`, or send smaller records"};
-    case RD_KAFKA_RESP_ERR_INVALID_RECORD:
-    case RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP:
-      return {ErrorClass::record, ErrorCode::invalid_request, "; the topic's settings refuse such a record"};
+      return {ErrorClass::fatal, ErrorCode::too_large, "; raise receive.message.max.bytes in `properties`"};
     case RD_KAFKA_RESP_ERR_INCONSISTENT_GROUP_PROTOCOL:
       return {ErrorClass::fatal, ErrorCode::config,
               "; the other members of the group divide partitions in another way: set `assignment` to theirs"};
@@ -91,15 +106,35 @@ Class class_of(rd_kafka_resp_err_t code) noexcept {
 
 }  // namespace
 
-Error error_of(rd_kafka_resp_err_t code, std::string_view doing, std::string_view detail) {
-  const Class known = class_of(code);
+Error error_of(rd_kafka_resp_err_t code, std::string_view doing, std::string_view detail, Role role) {
+  const auto in_writing = role == Role::sink ? class_in_writing(code) : std::nullopt;
+  const Class known = in_writing.value_or(class_of(code));
   const std::string_view text = detail.empty() ? std::string_view(rd_kafka_err2str(code)) : detail;
   return Error(known.of, known.code, fmt::format("kafka: {}: {}{}", doing, text, known.way_out))
       .with("kafka_code", rd_kafka_err2name(code));
 }
 
+Error fatal_error_of(rd_kafka_t* handle, std::string_view doing) {
+  char text[512] = "";
+  const rd_kafka_resp_err_t code = rd_kafka_fatal_error(handle, text, sizeof text);
+  return error_of(code, doing, text).as(ErrorClass::fatal);
+}
+
 bool says_not_ours(rd_kafka_resp_err_t code) noexcept {
   return code == RD_KAFKA_RESP_ERR_ILLEGAL_GENERATION || code == RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID;
+}
+
+bool says_of_one_partition(rd_kafka_resp_err_t code) noexcept {
+  switch (code) {
+    case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART:
+    case RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION:
+    case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
+    case RD_KAFKA_RESP_ERR_OFFSET_METADATA_TOO_LARGE:
+    case RD_KAFKA_RESP_ERR_INVALID_COMMIT_OFFSET_SIZE:
+      return true;
+    default:
+      return false;
+  }
 }
 
 }  // namespace millrace::kafka

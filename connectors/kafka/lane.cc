@@ -35,23 +35,18 @@ int millis_of(Duration timeout) noexcept {
 
 }  // namespace
 
-KafkaLane::KafkaLane(Setup setup)
-    : setup_(std::move(setup)),
-      queue_(
-          rd_kafka_queue_get_partition(setup_.client->get(), setup_.partition.topic.c_str(), setup_.partition.number)),
-      next_(setup_.begin.value()) {
+KafkaLane::KafkaLane(Setup setup) : setup_(std::move(setup)), next_(setup_.begin.value()) {
   if (at_end()) setup_.progress->exhausted.store(true, memory_order_release);
   setup_.progress->next.store(next_, memory_order_relaxed);
 }
 
 KafkaLane::~KafkaLane() {
-  Client::wake_on(queue_.get(), nullptr);
+  setup_.queue->left_by(this);
   let_go();
 }
 
 bool KafkaLane::set_waker(Waker waker) {
-  waker_ = std::move(waker);
-  Client::wake_on(queue_.get(), &waker_);
+  setup_.queue->read_by(this, std::move(waker));
   return true;
 }
 
@@ -94,7 +89,7 @@ Result<PollResult> KafkaLane::poll(std::size_t max_records, Duration timeout) {
 std::size_t KafkaLane::fetch(std::size_t max_records, Duration timeout) {
   fetched_.resize(std::max<std::size_t>(max_records, 1));
   const std::size_t wanted = timeout > Duration::zero() ? 1 : fetched_.size();
-  const auto got = rd_kafka_consume_batch_queue(queue_.get(), millis_of(timeout), fetched_.data(), wanted);
+  const auto got = rd_kafka_consume_batch_queue(setup_.queue->get(), millis_of(timeout), fetched_.data(), wanted);
   return static_cast<std::size_t>(std::max<std::int64_t>(got, 0));
 }
 
@@ -108,13 +103,25 @@ Result<void> KafkaLane::take(Message message) {
     pass(setup_.end->value());
     return {};
   }
+  if (message->payload == nullptr) {
+    setup_.metrics.tombstones.add();
+    if (setup_.on_tombstone == KafkaTombstone::skip) {
+      pass(message->offset + 1);
+      return {};
+    }
+  }
   append(std::move(message));
   return {};
 }
 
+std::string_view KafkaLane::payload_of(const rd_kafka_message_t& message) const noexcept {
+  if (message.payload == nullptr && setup_.on_tombstone == KafkaTombstone::json_null) return "null";
+  return view(message.payload, message.len);
+}
+
 void KafkaLane::append(Message message) {
   offsets_.emplace_back(message->offset);
-  payloads_.push_back(view(message->payload, message->len));
+  payloads_.push_back(payload_of(*message));
   timestamps_.push_back(timestamp_of(*message));
   keys_.push_back(view(message->key, message->key_len));
   any_key_ |= message->key != nullptr;
@@ -164,8 +171,9 @@ Error KafkaLane::position_lost(std::string_view said) const {
   std::int64_t end = RD_KAFKA_OFFSET_INVALID;
   std::ignore = rd_kafka_query_watermark_offsets(setup_.client->get(), setup_.partition.topic.c_str(),
                                                  setup_.partition.number, &first, &end, kAskMillis);
-  const std::string held = first < 0 ? "what the partition holds could not be asked"
-                                     : fmt::format("the partition holds {} to {}", first, end - 1);
+  const std::string held =
+      first < 0 ? "what the partition holds could not be asked"
+                : fmt::format("the partition holds {}", to_string(HeldRange{Offset(first), Watermark(end)}));
   const bool goes_on = setup_.on_position_lost != OnPositionLost::fail;
   return Error::fatal(ErrorCode::drift,
                       fmt::format("kafka: the position {} of {} is not there any more: {} ({}); {}", next_,

@@ -14,6 +14,7 @@
 
 #include "connectors/kafka/client.h"
 #include "connectors/kafka/metrics.h"
+#include "connectors/kafka/partition_queue.h"
 #include "connectors/kafka/partitions.h"
 #include "millrace/ack/ack_issuer.h"
 #include "millrace/connectors/kafka.h"
@@ -32,12 +33,14 @@ class KafkaLane final : public SourceLane {
  public:
   struct Setup {
     std::shared_ptr<Client> client;
+    std::shared_ptr<PartitionQueue> queue;
     LaneId id;
     PartitionId partition_id;
     Partition partition;
     Watermark begin;
     std::optional<Watermark> end;  ///< of a bounded source
     OnPositionLost on_position_lost = OnPositionLost::fail;
+    KafkaTombstone on_tombstone = KafkaTombstone::empty;
     AckIssuer acks;
     std::shared_ptr<const Origin> origin;
     std::shared_ptr<LaneProgress> progress;
@@ -63,6 +66,7 @@ class KafkaLane final : public SourceLane {
   [[nodiscard]] std::size_t fetch(std::size_t max_records, Duration timeout);
   Result<void> take(Message message);
   Result<void> take_event(const rd_kafka_message_t& event);
+  [[nodiscard]] std::string_view payload_of(const rd_kafka_message_t& message) const noexcept;
   void append(Message message);
   void append_headers(const rd_kafka_message_t& message);
   PollResult batch();
@@ -71,8 +75,6 @@ class KafkaLane final : public SourceLane {
   [[nodiscard]] bool at_end() const noexcept { return setup_.end && next_ >= setup_.end->value(); }
 
   Setup setup_;
-  QueueHandle queue_;  // before setup_'s client goes
-  Waker waker_;
   std::int64_t next_;
   bool warned_ = false;
 

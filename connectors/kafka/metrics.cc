@@ -10,6 +10,8 @@ Result<Metrics> Metrics::make(const Meter& meter) {
                                                  "Bytes of keys and values of the records that lanes were given."));
   MILLRACE_ASSIGN(
       m.stale, meter.counter("kafka_source_records_stale_total", "Records that were fetched once more and left out."));
+  MILLRACE_ASSIGN(m.tombstones, meter.counter("kafka_source_tombstones_total",
+                                              "Records without a value, whatever on_tombstone makes of them."));
   MILLRACE_ASSIGN(m.stores_ok, meter.counter("kafka_source_position_stores_total",
                                              "Requests to store positions, by how they ended.", {{"outcome", "ok"}}));
   MILLRACE_ASSIGN(m.stores_failed,

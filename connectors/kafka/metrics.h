@@ -11,6 +11,7 @@ struct Metrics {
   Counter fetched;        ///< records handed to lanes
   Counter fetched_bytes;  ///< of their payloads and keys
   Counter stale;          ///< records that came once more and were left out
+  Counter tombstones;     ///< records without a value
   Counter stores_ok;
   Counter stores_failed;
   Counter assigned;  ///< partitions

@@ -11,6 +11,7 @@
 
 #include "connectors/kafka/partitions.h"
 #include "connectors/kafka/properties.h"
+#include "millrace/pipeline/pipeline.h"
 
 namespace millrace::kafka {
 namespace {
@@ -51,6 +52,26 @@ std::string joined(const std::vector<std::string>& values) {
   return all;
 }
 
+/// A member that does not poll for so long is taken for dead; what is under way of revoked partitions is drained and
+/// stored between two polls.
+void check_poll_interval(const Properties& properties, Problems& problems) {
+  constexpr std::string_view kName = "max.poll.interval.ms";
+  const auto given = properties.find(std::string(kName));
+  if (given == properties.end()) return;
+  std::int64_t millis = 0;
+  const std::string& text = given->second;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), millis);
+  const bool number = error == std::errc() && end == text.data() + text.size();
+  const Duration drain = PipelineOptions{}.drain_timeout;
+  const auto seconds = [](Duration time) { return std::chrono::duration_cast<std::chrono::seconds>(time).count(); };
+  const std::int64_t least = std::chrono::ceil<std::chrono::milliseconds>(drain + kLastStore).count();
+  if (!number || millis >= least) return;
+  problems.add("properties", fmt::format("{} is too short: when partitions go, what is under way is drained within "
+                                         "pipeline.drain_timeout ({} s if it is not set) and stored within {} s, "
+                                         "and the group must wait for both: set {} or more",
+                                         kName, seconds(drain), seconds(kLastStore), least));
+}
+
 }  // namespace
 
 void check(const KafkaSourceOptions& options, const ConfigSection& at, ConfigProblems& problems) {
@@ -72,18 +93,7 @@ void check(const KafkaSourceOptions& options, const ConfigSection& at, ConfigPro
       found.add("partitions", fmt::format("'{}' is no number of a partition", text));
   }
   check_properties(options.properties, Role::source, at, problems);
-  // Of revoked partitions, what is under way is written and stored within one call of the library's.
-  constexpr std::int64_t kLeastPollMillis = 60'000;
-  if (const auto given = options.properties.find("max.poll.interval.ms"); given != options.properties.end()) {
-    std::int64_t millis = 0;
-    const std::string& text = given->second;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), millis);
-    if (error == std::errc() && end == text.data() + text.size() && millis < kLeastPollMillis) {
-      found.add("properties", fmt::format("max.poll.interval.ms: {} is too short: what is under way when partitions go "
-                                          "needs pipeline.drain_timeout and 10 s; at least {} is taken",
-                                          millis, kLeastPollMillis));
-    }
-  }
+  check_poll_interval(options.properties, found);
 }
 
 Result<void> check(const KafkaSourceOptions& options) {

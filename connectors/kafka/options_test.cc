@@ -112,5 +112,26 @@ TEST(KafkaOptions, TheLibraryIsToldWhatPositionsNeed) {
   EXPECT_EQ(get("client.id"), "millrace-line");
 }
 
+// 25 s of pipeline.drain_timeout, and 10 s.
+TEST(KafkaOptions, AMemberMustHaveTimeToDrain) {
+  EXPECT_THAT(why_not(", properties: {max.poll.interval.ms: 34999}"),
+              AllOf(HasSubstr("source.kafka.properties: max.poll.interval.ms is too short"), HasSubstr("p.yaml:1:"),
+                    HasSubstr("pipeline.drain_timeout (25 s if it is not set)"), HasSubstr("stored within 10 s"),
+                    HasSubstr("set 35000 or more"), Not(HasSubstr("34999"))));
+  EXPECT_TRUE(parsed(", properties: {max.poll.interval.ms: 35000, session.timeout.ms: 6000}"));
+}
+
+TEST(KafkaOptions, WhatWouldLoadCodeOrHideTopicsIsDenied) {
+  EXPECT_THAT(why_not(", properties: {ssl.engine.location: /tmp/e.so}"), HasSubstr("load code into this process"));
+  EXPECT_THAT(why_not(", properties: {plugin.library.paths: /tmp/e.so}"), HasSubstr("load code into this process"));
+  EXPECT_THAT(why_not(", properties: {topic.blacklist: orders}"), HasSubstr("hide topics that are asked for"));
+}
+
+TEST(KafkaOptions, ATombstoneIsWhatIsAskedFor) {
+  EXPECT_EQ(parsed("")->on_tombstone, KafkaTombstone::empty);
+  EXPECT_EQ(parsed(", on_tombstone: json_null")->on_tombstone, KafkaTombstone::json_null);
+  EXPECT_EQ(parsed(", on_tombstone: skip")->on_tombstone, KafkaTombstone::skip);
+}
+
 }  // namespace
 }  // namespace millrace::kafka

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <span>
 
 namespace millrace::kafka {
 
@@ -26,9 +25,7 @@ ListHandle to_list(const std::vector<Partition>& partitions) {
 
 std::vector<Partition> from_list(const rd_kafka_topic_partition_list_t* list) {
   std::vector<Partition> partitions;
-  if (list == nullptr) return partitions;
-  for (const auto& one : std::span(list->elems, static_cast<std::size_t>(list->cnt)))
-    partitions.push_back({one.topic, one.partition});
+  for (const auto& one : entries(list)) partitions.push_back({one.topic, one.partition});
   return partitions;
 }
 

@@ -5,6 +5,7 @@
 #include <compare>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,11 @@ class PartitionNumbers {
   std::vector<std::string> topics_;
 };
 
+/// The entries of a list, which may be null.
+[[nodiscard]] inline std::span<rd_kafka_topic_partition_t> entries(const rd_kafka_topic_partition_list_t* list) {
+  if (list == nullptr) return {};
+  return {list->elems, static_cast<std::size_t>(list->cnt)};
+}
 [[nodiscard]] ListHandle to_list(const std::vector<Partition>& partitions);
 [[nodiscard]] std::vector<Partition> from_list(const rd_kafka_topic_partition_list_t* list);
 

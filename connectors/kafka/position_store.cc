@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "connectors/kafka/position_store.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <span>
 #include <utility>
@@ -14,6 +16,8 @@ namespace {
 constexpr BackoffOptions kTries{std::chrono::milliseconds(50), std::chrono::seconds(2), 2.0};
 // How often a flush looks whether it may send again.
 constexpr int kFlushStepMillis = 20;
+// When a position that is refused is tried again by itself.
+constexpr Duration kRefusedAgain = std::chrono::seconds(5);
 constexpr std::string_view kStoring = "storing positions of the group";
 
 ListHandle list_of(std::span<const StoredPosition> positions) {
@@ -32,8 +36,8 @@ ListHandle list_of(std::span<const StoredPosition> positions) {
 
 /// The request's own error, or the first of a partition.
 rd_kafka_resp_err_t worst(rd_kafka_resp_err_t code, const rd_kafka_topic_partition_list_t* list) {
-  if (code != RD_KAFKA_RESP_ERR_NO_ERROR || list == nullptr) return code;
-  for (const auto& one : std::span(list->elems, static_cast<std::size_t>(list->cnt))) {
+  if (code != RD_KAFKA_RESP_ERR_NO_ERROR) return code;
+  for (const auto& one : entries(list)) {
     if (one.err != RD_KAFKA_RESP_ERR_NO_ERROR) return one.err;
   }
   return code;
@@ -61,57 +65,38 @@ Result<void> store_now(Client& client, const std::vector<StoredPosition>& positi
   return {};
 }
 
-PositionStore::PositionStore(std::shared_ptr<Client> client, const GroupTraffic& traffic, Metrics metrics, Clock& clock,
-                             Random& random, Logger log, Waker control)
-    : client_(std::move(client)),
-      traffic_(&traffic),
-      metrics_(std::move(metrics)),
-      clock_(&clock),
-      log_(std::move(log)),
-      control_(std::move(control)),
-      backoff_(kTries, random),
-      answers_(rd_kafka_queue_new(client_->get())) {
-  Client::wake_on(answers_.get(), &control_);
+Error group_in_use(std::string_view group) {
+  return Error::retryable(ErrorCode::unavailable,
+                          fmt::format("kafka: the group '{}' has members, and takes no positions from others while "
+                                      "they are alive; `partitions` makes this run no member: stop them, or give this "
+                                      "pipeline a group of its own",
+                                      group));
+}
+
+PositionStore::PositionStore(Setup setup)
+    : setup_(std::move(setup)), backoff_(kTries, *setup_.random), answers_(rd_kafka_queue_new(setup_.client->get())) {
+  Client::wake_on(answers_.get(), &setup_.control);
 }
 
 PositionStore::~PositionStore() { Client::wake_on(answers_.get(), nullptr); }
 
-void PositionStore::own(PartitionId id, StoredPosition position) {
-  const Watermark at = position.at;
-  entries_.insert_or_assign(id, Entry{std::move(position), at});
-}
-
-void PositionStore::disown(PartitionId id) { entries_.erase(id); }
-
-void PositionStore::settle(std::span<const PartitionWatermark> watermarks) {
-  for (const PartitionWatermark& one : watermarks) {
-    const auto found = entries_.find(one.partition);
-    if (found != entries_.end()) found->second.settled = std::max(found->second.settled, one.watermark);
-  }
-}
-
-bool PositionStore::dirty() const {
-  return std::ranges::any_of(entries_, [](const auto& one) { return one.second.settled != one.second.position.at; });
-}
-
-PositionStore::Entry* PositionStore::find(const Partition& partition) {
-  const auto found =
-      std::ranges::find_if(entries_, [&](const auto& one) { return one.second.position.partition == partition; });
-  return found == entries_.end() ? nullptr : &found->second;
+void PositionStore::disown(PartitionId id) {
+  ledger_.disown(id);
+  if (anything_due()) return;
+  // What failed was of partitions that are others' by now.
+  error_.reset();
+  not_before_ = SteadyTime{};
+  backoff_.reset();
 }
 
 void PositionStore::send() {
-  put_off_ = under_way_ || traffic_->joining() || clock_->now() < not_before_;
+  put_off_ = under_way_ || setup_.traffic->joining() || setup_.clock->now() < not_before_;
   if (put_off_) return;
-  std::vector<StoredPosition> moved;
-  for (const auto& [id, entry] : entries_) {
-    if (entry.settled != entry.position.at)
-      moved.push_back({entry.position.partition, entry.settled, entry.position.mark});
-  }
-  if (moved.empty()) return;
-  const ListHandle list = list_of(moved);
-  const auto sent = rd_kafka_commit_queue(client_->get(), list.get(), answers_.get(), &on_stored, this);
-  if (sent != RD_KAFKA_RESP_ERR_NO_ERROR) return take(sent, nullptr);
+  const std::vector<StoredPosition> due = ledger_.due(setup_.clock->now());
+  if (due.empty()) return;
+  const ListHandle list = list_of(due);
+  const auto sent = rd_kafka_commit_queue(setup_.client->get(), list.get(), answers_.get(), &on_stored, this);
+  if (sent != RD_KAFKA_RESP_ERR_NO_ERROR) return settle_request(sent);
   under_way_ = true;
 }
 
@@ -120,45 +105,66 @@ void PositionStore::on_stored(rd_kafka_t* /*handle*/, rd_kafka_resp_err_t code, 
   static_cast<PositionStore*>(opaque)->take(code, list);
 }
 
+/// What is wrong with one partition is its own: the others' positions are stored, and go on.
 void PositionStore::take(rd_kafka_resp_err_t code, const rd_kafka_topic_partition_list_t* list) {
   under_way_ = false;
-  const rd_kafka_resp_err_t result = worst(code, list);
-  if (list != nullptr && code == RD_KAFKA_RESP_ERR_NO_ERROR) {
-    for (const auto& one : std::span(list->elems, static_cast<std::size_t>(list->cnt))) {
-      Entry* const entry = find({one.topic, one.partition});
-      if (one.err != RD_KAFKA_RESP_ERR_NO_ERROR || entry == nullptr) continue;
-      entry->position.at = Watermark(one.offset);
+  rd_kafka_resp_err_t result = RD_KAFKA_RESP_ERR_NO_ERROR;
+  bool told = code == RD_KAFKA_RESP_ERR_NO_ERROR;
+  for (const auto& one : entries(list)) {
+    const Partition partition{one.topic, one.partition};
+    if (says_of_one_partition(one.err)) {
+      refuse(partition, one.err);
+      told |= code == one.err;
+    } else if (one.err != RD_KAFKA_RESP_ERR_NO_ERROR) {
+      result = one.err;
+    } else if (code == RD_KAFKA_RESP_ERR_NO_ERROR) {
+      ledger_.stored(partition, Watermark(one.offset));
     }
   }
+  if (code == RD_KAFKA_RESP_ERR_NO_ERROR && result == code) setup_.metrics.stores_ok.add();
+  settle_request(told ? result : code);
+}
+
+void PositionStore::refuse(const Partition& partition, rd_kafka_resp_err_t code) {
+  setup_.metrics.stores_failed.add();
+  Error error = error_of(code, fmt::format("storing the position of {}", to_string(partition)));
+  const std::string said = error.describe();
+  const bool first = ledger_.refused(partition, std::move(error), setup_.clock->now() + kRefusedAgain);
+  setup_.log.log(first ? LogLevel::warn : LogLevel::debug,
+                 "kafka: the position of a partition is refused; the others are stored, and it is tried again",
+                 {{"error", said}});
+}
+
+void PositionStore::settle_request(rd_kafka_resp_err_t result) {
   if (result == RD_KAFKA_RESP_ERR_NO_ERROR) {
-    metrics_.stores_ok.add();
     backoff_.reset();
     error_.reset();
     not_before_ = SteadyTime{};
     return;
   }
-  metrics_.stores_failed.add();
-  error_ = error_of(result, kStoring);
-  not_ours_ = says_not_ours(result);
-  not_before_ = clock_->now() + backoff_.next();
+  setup_.metrics.stores_failed.add();
+  const bool outside = says_not_ours(result) && !setup_.outside_of.empty();
+  error_ = outside ? group_in_use(setup_.outside_of) : error_of(result, kStoring);
+  not_ours_ = says_not_ours(result) && !outside;
+  not_before_ = setup_.clock->now() + backoff_.next();
   if (error_->is_retryable())
-    log_.warn("kafka: positions could not be stored; it is tried again", {{"error", error_->describe()}});
+    setup_.log.warn("kafka: positions could not be stored; it is tried again", {{"error", error_->describe()}});
 }
 
 Result<void> PositionStore::serve() {
   rd_kafka_queue_poll_callback(answers_.get(), 0);
   if (error_ && !error_->is_retryable()) return fail(*error_);
-  if ((put_off_ || error_) && dirty()) send();
+  if (put_off_ || error_ || ledger_.refusal()) send();
   return {};
 }
 
 Result<void> PositionStore::flush_by(SteadyTime deadline) {
   not_before_ = SteadyTime{};
   error_.reset();
-  while (under_way_ || dirty()) {
+  ledger_.try_refused();
+  while (under_way_ || anything_due()) {
     send();
-    const SteadyTime now = clock_->now();
-    if (now >= deadline) {
+    if (setup_.clock->now() >= deadline) {
       return fail(error_ ? *error_ : error_of(RD_KAFKA_RESP_ERR__TIMED_OUT, kStoring));
     }
     rd_kafka_queue_poll_callback(answers_.get(), kFlushStepMillis);
@@ -167,14 +173,6 @@ Result<void> PositionStore::flush_by(SteadyTime deadline) {
   return {};
 }
 
-std::optional<Watermark> PositionStore::settled(PartitionId id) const {
-  const auto found = entries_.find(id);
-  return found == entries_.end() ? std::nullopt : std::optional(found->second.settled);
-}
-
-std::optional<Watermark> PositionStore::stored(PartitionId id) const {
-  const auto found = entries_.find(id);
-  return found == entries_.end() ? std::nullopt : std::optional(found->second.position.at);
-}
+std::optional<Error> PositionStore::trouble() const { return anything_due() ? error_ : std::nullopt; }
 
 }  // namespace millrace::kafka

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "connectors/kafka/failures.h"
 #include "connectors/kafka/handles.h"
 #include "millrace/base/result.h"
 #include "millrace/config/config.h"
@@ -15,7 +16,6 @@
 namespace millrace::kafka {
 
 using Properties = std::map<std::string, std::string>;
-enum class Role { source, sink };
 
 /// Why `name` may not be set; nothing when it may.
 [[nodiscard]] std::optional<std::string_view> why_denied(std::string_view name, Role role) noexcept;

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "connectors/kafka/failures.h"
+#include "connectors/kafka/options.h"
 #include "connectors/kafka/position_store.h"
 #include "millrace/base/backoff.h"
 
@@ -18,9 +19,7 @@ namespace {
 
 constexpr BackoffOptions kTries{std::chrono::milliseconds(50), std::chrono::seconds(2), 2.0};
 
-std::span<rd_kafka_topic_partition_t> entries(const ListHandle& list) {
-  return {list->elems, static_cast<std::size_t>(list->cnt)};
-}
+Partition of(const rd_kafka_topic_partition_t& one) { return {one.topic, one.partition}; }
 
 Error stopped() { return Error::fatal(ErrorCode::cancelled, "kafka: stopped before the brokers had answered"); }
 
@@ -44,7 +43,7 @@ auto ask(const Asking& asking, StopSignal& stop, SteadyTime until, Once once) ->
 
 /// The first error of an entry.
 Result<void> check_entries(const ListHandle& list, std::string_view doing) {
-  for (const auto& one : entries(list)) {
+  for (const auto& one : entries(list.get())) {
     if (one.err == RD_KAFKA_RESP_ERR_NO_ERROR) continue;
     return fail(error_of(one.err, fmt::format("{} of {}", doing, to_string(Partition{one.topic, one.partition}))));
   }
@@ -54,10 +53,19 @@ Result<void> check_entries(const ListHandle& list, std::string_view doing) {
 /// Offsets by time, or RD_KAFKA_OFFSET_BEGINNING or RD_KAFKA_OFFSET_END in place of one, for all partitions at once.
 Result<ListHandle> offsets_at(const Asking& asking, const std::vector<Partition>& partitions, std::int64_t time) {
   ListHandle list = to_list(partitions);
-  for (auto& one : entries(list)) one.offset = time;
+  for (auto& one : entries(list.get())) one.offset = time;
   const auto code = rd_kafka_offsets_for_times(asking.client->get(), list.get(), kStepMillis);
   if (code != RD_KAFKA_RESP_ERR_NO_ERROR) return fail(error_of(code, "asking what partitions hold"));
   MILLRACE_TRY(check_entries(list, "asking what is held"));
+  return list;
+}
+
+/// The positions of the group.
+Result<ListHandle> stored_for(const Asking& asking, const std::vector<Partition>& partitions) {
+  ListHandle list = to_list(partitions);
+  const auto code = rd_kafka_committed(asking.client->get(), list.get(), kStepMillis);
+  if (code != RD_KAFKA_RESP_ERR_NO_ERROR) return fail(error_of(code, "reading the positions of the group"));
+  MILLRACE_TRY(check_entries(list, "reading the position"));
   return list;
 }
 
@@ -119,6 +127,49 @@ std::string cluster_id(const Asking& asking) {
   return text;
 }
 
+/// Stores where partitions begin. A group that has members takes nothing from a run that names its partitions; they may
+/// be on their way out, so they are given as long as brokers are when a run begins.
+Result<void> store_first(const Asking& asking, const std::vector<StoredPosition>& positions, StopSignal& stop) {
+  const KafkaSourceOptions& options = *asking.options;
+  const bool member = options.partitions.empty();
+  const SteadyTime until = member ? SteadyTime::max() : asking.clock->now() + options.connect_timeout;
+  Result<void> stored = ask(asking, stop, until, [&]() -> Result<void> {
+    Result<void> once = store_now(*asking.client, positions);
+    const bool outside = !member && !once && once.error().code() == ErrorCode::fenced;
+    if (outside) return fail(group_in_use(options.group));
+    return once;
+  });
+  if (!stored && !member) return fail(std::move(stored).error().as(ErrorClass::fatal));
+  return stored;
+}
+
+/// With read_committed a partition ends before the first transaction that is open. A position may be stored behind that
+/// end, as read_uncommitted leaves one, and what is there is held all the same: such ends are moved to the position.
+Result<void> reach_into_transactions(const Asking& asking, const ListHandle& stored, const ListHandle& ends,
+                                     StopSignal& stop) {
+  std::vector<Partition> behind;
+  const auto positions = entries(stored.get());
+  const auto stable = entries(ends.get());
+  for (std::size_t i = 0; i < stable.size(); ++i) {
+    if (positions[i].offset > stable[i].offset) behind.push_back(of(stable[i]));
+  }
+  if (behind.empty() || asking.options->isolation != KafkaIsolation::read_committed) return {};
+  // The library asks with its own isolation only, so another client does.
+  KafkaSourceOptions options = *asking.options;
+  options.isolation = KafkaIsolation::read_uncommitted;
+  MILLRACE_ASSIGN(ConfHandle conf, source_conf(options, "ends"));
+  Asking other = asking;
+  MILLRACE_ASSIGN(other.client, Client::make(RD_KAFKA_CONSUMER, std::move(conf), asking.log, nullptr));
+  MILLRACE_ASSIGN(const ListHandle written,
+                  ask(other, stop, SteadyTime::max(), [&] { return offsets_at(other, behind, RD_KAFKA_OFFSET_END); }));
+  for (const auto& end : entries(written.get())) {
+    for (std::size_t i = 0; i < stable.size(); ++i) {
+      if (of(stable[i]) == of(end) && positions[i].offset <= end.offset) stable[i].offset = positions[i].offset;
+    }
+  }
+  return {};
+}
+
 std::string new_mark(Random& random) { return fmt::format("millrace:{:016x}", random.next()); }
 
 }  // namespace
@@ -137,7 +188,7 @@ Result<Cluster> ask_cluster(const Asking& asking, StopSignal& stop) {
   if (!asking.options->bounded) return cluster;
   auto ends = ask(asking, stop, until, [&] { return offsets_at(asking, cluster.partitions, RD_KAFKA_OFFSET_END); });
   if (!ends) return fail(unreachable(asking, std::move(ends).error()));
-  for (const auto& one : entries(*ends)) cluster.ends[{one.topic, one.partition}] = Watermark(one.offset);
+  for (const auto& one : entries(ends->get())) cluster.ends[{one.topic, one.partition}] = Watermark(one.offset);
   return cluster;
 }
 
@@ -145,28 +196,22 @@ Result<std::vector<Beginning>> ask_beginnings(const Asking& asking, const std::v
                                               StopSignal& stop) {
   if (partitions.empty()) return std::vector<Beginning>();
   const auto forever = SteadyTime::max();
-  MILLRACE_ASSIGN(const ListHandle stored, ask(asking, stop, forever, [&]() -> Result<ListHandle> {
-                    ListHandle list = to_list(partitions);
-                    const auto code = rd_kafka_committed(asking.client->get(), list.get(), kStepMillis);
-                    if (code != RD_KAFKA_RESP_ERR_NO_ERROR)
-                      return fail(error_of(code, "reading the positions of the group"));
-                    MILLRACE_TRY(check_entries(list, "reading the position"));
-                    return list;
-                  }));
+  MILLRACE_ASSIGN(const ListHandle stored, ask(asking, stop, forever, [&] { return stored_for(asking, partitions); }));
   const auto at = [&](std::int64_t time) {
     return ask(asking, stop, forever, [&, time] { return offsets_at(asking, partitions, time); });
   };
   MILLRACE_ASSIGN(const ListHandle firsts, at(RD_KAFKA_OFFSET_BEGINNING));
   MILLRACE_ASSIGN(const ListHandle ends, at(RD_KAFKA_OFFSET_END));
+  MILLRACE_TRY(reach_into_transactions(asking, stored, ends, stop));
   std::vector<Beginning> beginnings;
   std::vector<StoredPosition> to_store;
   for (std::size_t i = 0; i < partitions.size(); ++i) {
-    const auto& kept = entries(stored)[i];
+    const auto& kept = entries(stored.get())[i];
     std::optional<Watermark> position;
     if (kept.offset >= 0) position = Watermark(kept.offset);
     const std::string_view metadata(static_cast<const char*>(kept.metadata), kept.metadata_size);
     const std::string name = fmt::format("topic '{}', partition {}", partitions[i].topic, partitions[i].number);
-    const HeldRange held{Offset(entries(firsts)[i].offset), Watermark(entries(ends)[i].offset)};
+    const HeldRange held{Offset(entries(firsts.get())[i].offset), Watermark(entries(ends.get())[i].offset)};
     MILLRACE_ASSIGN(const StreamBeginning begins,
                     stream_beginning(position, held, asking.options->start, asking.options->on_position_lost, name));
     if (!begins.notice.empty()) asking.log.warn("kafka: " + begins.notice);
@@ -176,29 +221,26 @@ Result<std::vector<Beginning>> ask_beginnings(const Asking& asking, const std::v
       MILLRACE_ASSIGN(const ListHandle found,
                       ask(asking, stop, forever, [&, millis] { return offsets_at(asking, {partitions[i]}, millis); }));
       // No record is that young: the end.
-      if (entries(found)[0].offset >= 0) beginning.at = Watermark(entries(found)[0].offset);
+      if (entries(found.get())[0].offset >= 0) beginning.at = Watermark(entries(found.get())[0].offset);
     }
     const bool marked = metadata.starts_with("millrace:");
     if (!marked) beginning.mark = new_mark(*asking.random);
     if (!marked || position != beginning.at) to_store.push_back({partitions[i], beginning.at, beginning.mark});
     beginnings.push_back(std::move(beginning));
   }
-  if (!to_store.empty()) {
-    MILLRACE_TRY(ask(asking, stop, forever, [&] { return store_now(*asking.client, to_store); }));
-  }
+  if (!to_store.empty()) MILLRACE_TRY(store_first(asking, to_store, stop));
   return beginnings;
 }
 
-Result<bool> ask_if_stored(const Asking& asking, const std::vector<Partition>& partitions,
-                           const std::map<Partition, Watermark>& ends) {
-  const ListHandle list = to_list(partitions);
-  const auto code = rd_kafka_committed(asking.client->get(), list.get(), kStepMillis);
-  if (code != RD_KAFKA_RESP_ERR_NO_ERROR) return fail(error_of(code, "reading the positions of the group"));
-  return std::ranges::all_of(entries(list), [&](const auto& one) {
+Result<std::vector<Partition>> ask_unread(const Asking& asking, const std::vector<Partition>& partitions,
+                                          const std::map<Partition, Watermark>& ends) {
+  MILLRACE_ASSIGN(const ListHandle list, stored_for(asking, partitions));
+  std::vector<Partition> unread;
+  for (const auto& one : entries(list.get())) {
     const auto end = ends.find(Partition{one.topic, one.partition});
-    if (one.err != RD_KAFKA_RESP_ERR_NO_ERROR) return false;
-    return end == ends.end() || one.offset >= end->second.value();
-  });
+    if (end != ends.end() && one.offset < end->second.value()) unread.push_back(end->first);
+  }
+  return unread;
 }
 
 }  // namespace millrace::kafka

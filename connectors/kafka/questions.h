@@ -51,8 +51,8 @@ struct Beginning {
 [[nodiscard]] Result<std::vector<Beginning>> ask_beginnings(const Asking& asking,
                                                             const std::vector<Partition>& partitions, StopSignal& stop);
 
-/// Whether the group has stored positions at or behind these ends. One question, without retries.
-[[nodiscard]] Result<bool> ask_if_stored(const Asking& asking, const std::vector<Partition>& partitions,
-                                         const std::map<Partition, Watermark>& ends);
+/// Those of `partitions` of which the group's position lies before these ends. One question, without retries.
+[[nodiscard]] Result<std::vector<Partition>> ask_unread(const Asking& asking, const std::vector<Partition>& partitions,
+                                                        const std::map<Partition, Watermark>& ends);
 
 }  // namespace millrace::kafka

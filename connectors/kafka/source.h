@@ -17,6 +17,7 @@
 #include "connectors/kafka/inquiry.h"
 #include "connectors/kafka/lane.h"
 #include "connectors/kafka/metrics.h"
+#include "connectors/kafka/partition_queue.h"
 #include "connectors/kafka/partitions.h"
 #include "connectors/kafka/position_store.h"
 #include "connectors/kafka/questions.h"
@@ -50,6 +51,7 @@ class GroupSource final : public Source {
     PartitionId id;
     LaneId lane;  ///< meaningless without `progress`
     std::string mark;
+    std::shared_ptr<PartitionQueue> queue;
     std::shared_ptr<LaneProgress> progress;       ///< of its lane; null when there is none now
     std::shared_ptr<LaneProgress> last_progress;  ///< of the lane that it had before
   };
@@ -72,7 +74,8 @@ class GroupSource final : public Source {
   [[nodiscard]] std::vector<LaneId> live() const;
   [[nodiscard]] bool incremental() const;
   [[nodiscard]] bool own_are_read() const;
-  [[nodiscard]] bool at_end();
+  [[nodiscard]] Result<bool> at_end();
+  [[nodiscard]] Result<bool> others_are_read(Result<std::vector<Partition>> unread);
   Result<void> begin_again(Error error);
   [[nodiscard]] Asking asking() const;
   void post_positions();
@@ -101,13 +104,16 @@ class GroupSource final : public Source {
   std::uint32_t next_lane_ = 0;
   bool assigned_once_ = false;
   bool in_force_ = false;  ///< an assignment is: nothing is taken away that was not given again
+  bool revoking_ = false;  ///< the engine drains lanes that go, and goes on
   SteadyTime ask_rest_at_{};
+  bool told_waiting_ = false;
+  bool told_rest_failed_ = false;
   bool finished_ = false;
   bool closing_ = false;
   Atomic<std::int64_t> lag_{0};
 
   std::unique_ptr<Inquiry<Cluster>> asking_cluster_;
-  std::unique_ptr<Inquiry<bool>> asking_rest_;
+  std::unique_ptr<Inquiry<std::vector<Partition>>> asking_rest_;
   std::unique_ptr<Inquiry<std::vector<Beginning>>> asking_beginnings_;  // last: their threads use the client
 };
 

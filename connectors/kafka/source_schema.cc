@@ -20,6 +20,11 @@ struct EnumNames<KafkaAssignment> {
   static constexpr std::array<std::pair<std::string_view, KafkaAssignment>, 2> names{
       {{"cooperative", KafkaAssignment::cooperative}, {"eager", KafkaAssignment::eager}}};
 };
+template <>
+struct EnumNames<KafkaTombstone> {
+  static constexpr std::array<std::pair<std::string_view, KafkaTombstone>, 3> names{
+      {{"empty", KafkaTombstone::empty}, {"json_null", KafkaTombstone::json_null}, {"skip", KafkaTombstone::skip}}};
+};
 
 const Schema<KafkaSourceOptions>& KafkaSource::schema() {
   using Options = KafkaSourceOptions;
@@ -28,7 +33,7 @@ const Schema<KafkaSourceOptions>& KafkaSource::schema() {
         "kafka",
         "Reads topics of Kafka. Each partition is one lane; the group's position of a partition is stored "
         "once every record before it is durable, and by nothing else: never for what was only fetched. "
-        "Records have their key, headers and timestamp; one without a value is an empty payload.");
+        "Records have their key, headers and timestamp.");
     s.required("brokers", &Options::brokers, "Where to ask for the cluster: `host:port` of some of its brokers.",
                {.example = "[kafka-1:9092, kafka-2:9092]"});
     s.required("topics", &Options::topics,
@@ -41,8 +46,10 @@ const Schema<KafkaSourceOptions>& KafkaSource::schema() {
                {.example = "orders-to-s3"});
     s.optional(
         "partitions", &Options::partitions,
-        "Numbers of the partitions of each topic that this run reads, whoever else is in the group; its positions "
-        "are stored all the same. No other member of the group may be alive. Left out: the group assigns.",
+        "Numbers of the partitions of each topic that this run reads, without being a member of the group; its "
+        "positions are stored for the group all the same. Brokers take them only while the group has no members: with "
+        "one that is alive a run does not begin (it is waited for, up to connect_timeout), and one that comes later "
+        "holds up the positions until it is gone. Left out: the group assigns.",
         {.example = "[0, 1]"});
     s.optional("assignment", &Options::assignment,
                "How partitions move when members come and go. `cooperative` (cooperative-sticky) takes only those that "
@@ -57,11 +64,19 @@ const Schema<KafkaSourceOptions>& KafkaSource::schema() {
                "What to do where the position is stored but its records are gone, as retention was faster, or lies "
                "behind the end, as the topic is another one: `fail` says both numbers, the others go on there. While a "
                "run reads, such a loss ends it, and the next run goes on so.");
-    s.optional("bounded", &Options::bounded,
-               "Read up to the ends that partitions have at the start, then end `Completed`.");
+    s.optional(
+        "bounded", &Options::bounded,
+        "Read up to the ends that partitions have at the start, then end `Completed`; with read_committed such an "
+        "end lies before the first transaction that is open. A run that shares the group waits until the other "
+        "members have read theirs.");
     s.optional(
         "isolation", &Options::isolation,
         "`read_committed`: nothing of a transaction before it is committed, and nothing of one that was aborted.");
+    s.optional("on_tombstone", &Options::on_tombstone,
+               "What a record without a value is, which in a compacted topic says that its key is deleted: `empty`, an "
+               "empty payload, which `decode: json` passes over as it does blank lines; `json_null`, the payload "
+               "`null`, for topics of JSON; `skip` passes it over, so that nothing tells of it but "
+               "etl_kafka_source_tombstones_total.");
     s.optional("prefetch_bytes", &Options::prefetch_bytes,
                "Bytes of each partition that may be fetched and not read yet.",
                {.min = 1 << 10U, .max = 2097151.0 * 1024});
@@ -73,7 +88,8 @@ const Schema<KafkaSourceOptions>& KafkaSource::schema() {
         "properties", &Options::properties,
         "Settings of librdkafka, by its names, for what has no key here: `security.protocol`, `sasl.*`, `ssl.*`, "
         "`client.rack`, `fetch.*`, `session.timeout.ms`, `group.instance.id`. Refused, with the reason: what would "
-        "store positions by itself, and what has a key here. No value appears in any output.",
+        "store positions by itself, and what has a key here. A `pipeline.drain_timeout` of more than 4 minutes needs a "
+        "`max.poll.interval.ms` that is longer by 10 s. No value appears in any output.",
         {.example = "{security.protocol: SASL_SSL}", .secret = true});
     s.check([](const Options& options, const ConfigSection& at, ConfigProblems& problems) {
       kafka::check(options, at, problems);

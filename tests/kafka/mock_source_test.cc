@@ -78,6 +78,33 @@ TEST(KafkaLane, BoundedEndsAtTheEndOfTheStart) {
   EXPECT_TRUE(finished);
 }
 
+std::string payloads_of(KafkaTombstone what) {
+  MockCluster cluster;
+  cluster.put(0, "{}", "a");
+  cluster.put(0, std::nullopt, "b");
+  cluster.put(0, "", "c");
+  cluster.flush();
+  Rig rig(cluster);
+  rig.options.on_tombstone = what;
+  rig.options.bounded = true;
+  rig.open();
+  EXPECT_TRUE(rig.assign());
+  std::string all;
+  for (auto batch = rig.next(); batch; batch = rig.next()) {
+    for (std::size_t i = 0; i < batch->payloads.size(); ++i) {
+      all += std::string(batch->meta(i).key) + "=" + std::string(batch->payloads[i]) + "@" +
+             std::to_string(batch->offset(i).value()) + ";";
+    }
+  }
+  return all;
+}
+
+TEST(KafkaLane, ATombstoneIsWhatTheOptionSaysAndAnEmptyValueIsNone) {
+  EXPECT_EQ(payloads_of(KafkaTombstone::empty), "a={}@0;b=@1;c=@2;");
+  EXPECT_EQ(payloads_of(KafkaTombstone::json_null), "a={}@0;b=null@1;c=@2;");
+  EXPECT_EQ(payloads_of(KafkaTombstone::skip), "a={}@0;c=@2;");
+}
+
 TEST(KafkaPositions, INV1_AFailedStoreIsTriedAgainUntilItIsStored) {
   MockCluster cluster;
   for (int i = 0; i < 3; ++i) cluster.put(0, std::to_string(i));
@@ -92,9 +119,8 @@ TEST(KafkaPositions, INV1_AFailedStoreIsTriedAgainUntilItIsStored) {
       ASSERT_TRUE(batch);
       at += static_cast<std::int64_t>(batch->payloads.size());
     }
-    constexpr std::int16_t kOffsetCommit = 8;
-    rd_kafka_mock_push_request_errors(cluster.get(), kOffsetCommit, 2, RD_KAFKA_RESP_ERR_COORDINATOR_LOAD_IN_PROGRESS,
-                                      RD_KAFKA_RESP_ERR_COORDINATOR_LOAD_IN_PROGRESS);
+    cluster.answer(kOffsetCommit,
+                   {RD_KAFKA_RESP_ERR_COORDINATOR_LOAD_IN_PROGRESS, RD_KAFKA_RESP_ERR_COORDINATOR_LOAD_IN_PROGRESS});
     const PartitionWatermark moved{PartitionId(0), Watermark(3)};
     ASSERT_TRUE(rig.source->commit(std::span(&moved, 1)));
     ASSERT_TRUE(rig.source->flush_commits_by(std::chrono::steady_clock::now() + Rig::kDeadline));
@@ -158,8 +184,7 @@ TEST(KafkaSource, APartitionThatIsNotThereIsNamed) {
 
 TEST(KafkaSource, ARefusedReadOfTheGroupIsNamedWithAWayOut) {
   MockCluster cluster;
-  constexpr std::int16_t kOffsetFetch = 9;
-  rd_kafka_mock_push_request_errors(cluster.get(), kOffsetFetch, 1, RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED);
+  cluster.answer(kOffsetFetch, {RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED});
   Rig rig(cluster);
   rig.open();
   const auto assigned = rig.assign();

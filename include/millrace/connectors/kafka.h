@@ -21,6 +21,12 @@ namespace millrace {
 
 enum class KafkaIsolation { read_committed, read_uncommitted };
 enum class KafkaAssignment { cooperative, eager };
+/// What becomes of a record without a value.
+enum class KafkaTombstone {
+  empty,      ///< an empty payload
+  json_null,  ///< the payload `null`
+  skip,       ///< it is passed over
+};
 
 /// Defaults are those of the YAML keys of the same names.
 struct KafkaSourceOptions {
@@ -35,6 +41,7 @@ struct KafkaSourceOptions {
   OnPositionLost on_position_lost = OnPositionLost::fail;
   bool bounded = false;
   KafkaIsolation isolation = KafkaIsolation::read_committed;
+  KafkaTombstone on_tombstone = KafkaTombstone::empty;
   ByteSize prefetch_bytes{16U << 20U};  ///< of each partition
   Duration connect_timeout = std::chrono::seconds(30);
   std::map<std::string, std::string> properties;
