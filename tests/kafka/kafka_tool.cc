@@ -4,7 +4,8 @@
 //   kafka_tool BROKERS create TOPIC PARTITIONS [NAME=VALUE...]   a topic with these settings
 //   kafka_tool BROKERS delete TOPIC
 //   kafka_tool BROKERS trim TOPIC PARTITION OFFSET               deletes the records before OFFSET
-//   kafka_tool BROKERS transaction TOPIC PARTITION commit|abort  writes the lines of stdin in one transaction
+//   kafka_tool BROKERS transaction TOPIC PARTITION commit|abort|leave  writes the lines of stdin in one transaction;
+//                                                                      one that is left is open for a minute
 //   kafka_tool BROKERS position GROUP TOPIC PARTITION            prints the stored position, or none
 //   kafka_tool BROKERS store GROUP TOPIC PARTITION OFFSET        stores one
 #include <librdkafka/rdkafka.h>
@@ -126,6 +127,7 @@ void transaction(const std::string& brokers, const std::vector<std::string>& wor
     check(rd_kafka_produceva(handle, with.data(), with.size()), "transaction");
   }
   check(rd_kafka_flush(handle, kMillis), "transaction");
+  if (words.at(2) == "leave") return;
   check(words.at(2) == "commit" ? rd_kafka_commit_transaction(handle, kMillis)
                                 : rd_kafka_abort_transaction(handle, kMillis),
         "transaction");

@@ -125,10 +125,10 @@ class Runs:
     def stop(self, run):
         return self.end(run, 0, signal.SIGTERM)
 
-    def lines(self):
-        """The lines of all output files that are whole."""
+    def lines(self, *below):
+        """The lines of all output files that are whole; or of those below a folder."""
         found = []
-        for folder, _, names in os.walk(os.path.join(self.folder, "out")):
+        for folder, _, names in os.walk(os.path.join(self.folder, "out", *below)):
             for name in sorted(names):
                 if name.startswith(".") or "/_millrace" in folder:  # the probe of a run that was killed, and what the sink keeps for itself
                     continue
@@ -136,9 +136,9 @@ class Runs:
                     found += file.read().splitlines()
         return found
 
-    def places(self):
+    def places(self, *below):
         """How often each (partition, offset) stands in the output."""
-        return collections.Counter((line["partition_id"], line["offset"]) for line in map(json.loads, self.lines()))
+        return collections.Counter((line["partition_id"], line["offset"]) for line in map(json.loads, self.lines(*below)))
 
 
 @contextlib.contextmanager
@@ -169,6 +169,23 @@ class Broker:
     def address(self):
         with open(os.path.join(self.folder, "env"), encoding="ascii") as file:
             return file.readline().strip().split("=")[1]
+
+
+class Member:
+    """kcat as a member of a group, which stores nothing, while this is entered."""
+
+    def __init__(self, topic, group):
+        self.words = ["kcat", "-b", topic.brokers, "-X", "enable.auto.commit=false", "-G", group, topic.name]
+
+    def __enter__(self):
+        with tempfile.NamedTemporaryFile("r", encoding="utf-8") as log:
+            with open(log.name, "wb") as to:
+                self.kcat = subprocess.Popen(self.words, stdout=subprocess.DEVNULL, stderr=to)
+            wait_for(lambda: "assigned" in open(log.name, encoding="utf-8").read(), "kcat to be a member")
+
+    def __exit__(self, *_):
+        self.kcat.terminate()  # it says goodbye to the group
+        self.kcat.wait(timeout=DEADLINE_S)
 
 
 class Feed:

@@ -9,16 +9,18 @@ Method: each case has a topic of its own, filled and read by kcat, and runs of t
 """
 import json
 import os
+import signal
 import sys
 import time
 
-from on_broker import Feed, Runs, Topic, broker_of_its_own, group_of, wait_for
+from on_broker import Feed, Member, Runs, Topic, broker_of_its_own, group_of, wait_for
 
 
 COUNT_OF_MEMBERS = 300_000  # enough that the second member comes while the first reads
+HEARTBEATS = {"heartbeat.interval.ms": "500"}  # by which members learn that they must join again
 
 
-def all_places(topic, partitions, ends):
+def all_places(partitions, ends):
     return {(p, o) for p in range(partitions) for o in range(ends[p])}
 
 
@@ -82,15 +84,21 @@ def bounded_members(tool, brokers, runs):
     for assignment in ("eager", "cooperative"):
         topic = Topic(tool, brokers, 4)
         topic.put(f"k{i}\t{i}" for i in range(COUNT_OF_MEMBERS))
+        there = {tuple(map(int, line.split())) for line in topic.records("%p %o\n").splitlines()}
+        assert len(there) == COUNT_OF_MEMBERS
         group = f"members-{assignment}"
-        config = runs.config(group, {"topics": [topic.name], "group": group, "bounded": True, "assignment": assignment})
+        config = runs.config(group, {"topics": [topic.name], "group": group, "bounded": True, "assignment": assignment, "properties": HEARTBEATS})
         first = runs.start(config)
         wait_for(lambda: "partitions come" in runs.log_of(first), "the first member's partitions")
         second = runs.start(config)
-        for run in (first, second):
-            assert "Completed" in runs.end(run)
+        texts = [runs.end(run) for run in (first, second)]
+        assert all("Completed" in text for text in texts)
+        assert "partitions go" in texts[0] and "partitions come partitions=2" in texts[1], f"{assignment}: the second member came too late to prove anything"
+        places = runs.places(topic.name)
+        assert set(places) == there, f"{assignment}: a run was Completed with {len(there - set(places))} records unread"
+        assert set(places.values()) == {1}, f"{assignment}: {sum(places.values())} lines of {len(there)} records"
         ends = sum(topic.position(group, p) or 0 for p in range(4))
-        assert ends == COUNT_OF_MEMBERS, f"{assignment}: a run was Completed with {COUNT_OF_MEMBERS - ends} records unread"
+        assert ends == COUNT_OF_MEMBERS, ends
 
 
 def transactions(tool, brokers, runs):
@@ -112,8 +120,7 @@ def rebalance(tool, brokers, runs, assignment):
     """Members come and go while records flow: none is read less than once, and none twice, as nothing crashes."""
     partitions = 6
     topic = Topic(tool, brokers, partitions)
-    heartbeats = {"heartbeat.interval.ms": "500"}  # by which members learn that they must join again
-    source = {"topics": [topic.name], "group": "rebalance", "assignment": assignment, "properties": heartbeats}
+    source = {"topics": [topic.name], "group": "rebalance", "assignment": assignment, "properties": HEARTBEATS}
     config = runs.config("rebalance", source)
     feed = Feed(topic)
     feed.send(3000)
@@ -142,7 +149,7 @@ def rebalance(tool, brokers, runs, assignment):
     places = runs.places()
     assert len(places) == feed.sent and set(places.values()) == {1}, f"{len(places)} of {feed.sent}, {sum(places.values())} lines"
     ends = [topic.position("rebalance", p) or 0 for p in range(partitions)]
-    assert set(places) == all_places(topic, partitions, ends)
+    assert set(places) == all_places(partitions, ends)
 
 
 def eager(tool, brokers, runs):
@@ -170,6 +177,34 @@ def killed(tool, brokers, runs):
     wait_for(lambda: len(runs.places()) >= feed.sent, "every record")
     runs.stop(second)
     assert len(runs.places()) == feed.sent
+
+
+def session(tool, brokers, runs):
+    """A member that sleeps through its session finds its partitions lost, joins again and reads on; nothing is missing."""
+    topic = Topic(tool, brokers, 4)
+    source = {"topics": [topic.name], "group": "session", "properties": {"session.timeout.ms": "6000"} | HEARTBEATS}
+    config = runs.config("session", source)
+    feed = Feed(topic)
+    feed.send(2000)
+    first = runs.start(config)
+    wait_for(lambda: feed.send(20) or len(runs.places()) > 500, "records of the first member")
+    second = runs.start(config)
+    wait_for(lambda: feed.send(20) or "partitions come partitions=2" in runs.log_of(second), "both")
+    comings = [runs.log_of(run).count("partitions come") for run in (first, second)]
+    first.send_signal(signal.SIGSTOP)
+    try:
+        wait_for(lambda: feed.send(20) or runs.log_of(second).count("partitions come") > comings[1], "the other to take over")
+    finally:
+        first.send_signal(signal.SIGCONT)
+    wait_for(lambda: feed.send(20) or "partitions are lost" in runs.log_of(first), "the loss to be noticed")
+    wait_for(lambda: feed.send(20) or runs.log_of(first).count("partitions come") > comings[0], "it to join again")
+    feed.send(1000)
+    feed.end()
+    wait_for(lambda: len(runs.places()) >= feed.sent, "every record")
+    runs.stop(first)
+    runs.stop(second)
+    ends = [topic.position("session", p) for p in range(4)]
+    assert set(runs.places()) == all_places(4, ends) and sum(ends) == feed.sent
 
 
 def restart(tool, _, runs):
@@ -208,6 +243,27 @@ def positions_lost(tool, brokers, runs):
     assert topic.position("behind") == 100
 
 
+def lost_while_reading(tool, brokers, runs):
+    """Retention that is faster than a run ends it with both numbers; the next run goes on as on_position_lost says."""
+    topic = Topic(tool, brokers)
+    topic.put(f'k\t{{"n":{i}}}' for i in range(100))
+    source = {"topics": [topic.name], "group": "fast"}
+    run = runs.start(runs.config("fast", source))
+    wait_for(lambda: topic.position("fast") == 100, "the first records")
+    run.send_signal(signal.SIGSTOP)
+    try:
+        topic.put(["k\t{}"])  # which answers a request that is under way
+        topic.put(f'k\t{{"n":{i}}}' for i in range(101, 200))
+        topic.ask("trim", topic.name, "0", "150")
+    finally:
+        run.send_signal(signal.SIGCONT)
+    text = runs.end(run, 1)
+    assert "is not there any more: the partition holds offsets 150 to 199" in text and "set on_position_lost" in text, text
+    assert topic.position("fast") in (100, 101)
+    runs.run(runs.config("fast", source | {"bounded": True, "on_position_lost": "earliest"}))
+    assert set(runs.places()) - {(0, 100)} == {(0, o) for o in [*range(100), *range(150, 200)]}
+
+
 def start(tool, brokers, runs):
     """`start` decides where nothing is stored, and only there; `latest` stands from the moment that the partition was taken."""
     topic = Topic(tool, brokers)
@@ -224,6 +280,52 @@ def start(tool, brokers, runs):
     assert set(runs.places()) == {(0, o) for o in range(95, 110)}
 
 
+def start_at_a_time(tool, brokers, runs):
+    """`start: {timestamp: ...}` begins at the first record of that time or later; at the end where none is that young."""
+    topic = Topic(tool, brokers)
+    for batch in range(2):
+        topic.put(f'k\t{{"n":{i}}}' for i in range(50))
+        last = max(map(int, topic.records("%T\n").split()))
+        wait_for(lambda: time.time() * 1000 > last + 1, "the clock to move on")
+    times = {int(o): int(t) for o, t in map(str.split, topic.records("%o %T\n").splitlines())}
+
+    def begin(group, millis):
+        stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(millis // 1000)) + f".{millis % 1000:03}Z"
+        runs.run(runs.config(group, {"topics": [topic.name], "group": group, "start": {"timestamp": stamp}, "bounded": True}))
+        return topic.position(group)
+
+    assert begin("late", times[99] + 60_000) == 100 and not runs.places()
+    assert begin("second", times[50]) == 100
+    first = min(o for o, t in times.items() if t >= times[50])
+    assert set(runs.places()) == {(0, o) for o in range(first, 100)} and first == 50
+
+
+def tombstones(tool, brokers, runs):
+    """A record without a value is what `on_tombstone` says."""
+    topic = Topic(tool, brokers)
+    topic.put(['a\t{"n":1}', "b\t", 'c\t{"n":2}'], "-Z")
+    first, last = (0, {"n": 1}), (2, {"n": 2})
+    for what, expected in (("empty", [first, (1, ""), last]), ("json_null", [first, (1, None), last]), ("skip", [first, last])):
+        sink = {"s3": {"url": f"file://{runs.folder}/out/{what}/", "path_template": "{topic}"}}
+        runs.run(runs.config(what, {"topics": [topic.name], "group": what, "bounded": True, "on_tombstone": what}, sink))
+        assert [(r["offset"], r["payload"]) for r in map(json.loads, runs.lines(what))] == expected
+        assert topic.position(what) == 3
+
+
+def open_transaction(tool, brokers, runs):
+    """A position behind the first transaction that is open is there all the same: read_uncommitted leaves such ones."""
+    topic = Topic(tool, brokers)
+    topic.put(f"k\tplain {i}" for i in range(10))
+    topic.ask("transaction", topic.name, "0", "leave", stdin="".join(f"open {i}\n" for i in range(5)))
+    topic.ask("store", group_of(topic.name, "open"), topic.name, "0", "13")
+    source = {"topics": [topic.name], "group": "open", "bounded": True}
+    assert "Completed" in runs.run(runs.config("open", source))
+    assert not runs.places() and topic.position("open") == 13
+    topic.ask("store", group_of(topic.name, "open"), topic.name, "0", "16")
+    text = runs.run(runs.config("open", source), expected=1)
+    assert "16" in text and "on_position_lost" in text, text
+
+
 def named(tool, brokers, runs):
     """Partitions that are named are read without joining; positions are stored all the same."""
     topic = Topic(tool, brokers, 3)
@@ -236,10 +338,33 @@ def named(tool, brokers, runs):
     assert "no partition 7" in runs.run(config, expected=1)
 
 
+def named_beside_members(tool, brokers, runs):
+    """A group that has members takes no position from a run that names its partitions: it does not begin; or waits with its positions until they are gone."""
+    topic = Topic(tool, brokers)
+    topic.put(f'k{i}\t{{"n":{i}}}' for i in range(10))
+    group = group_of(topic.name, "beside")
+    source = {"topics": [topic.name], "group": "beside", "partitions": [0], "connect_timeout": "1s"}
+    with Member(topic, group):
+        text = runs.run(runs.config("beside", source), expected=1)
+        assert f"the group '{group}' has members" in text, text
+    run = runs.start(runs.config("beside", source | {"connect_timeout": "60s"}))
+    wait_for(lambda: topic.position("beside") == 10, "the first positions")
+    with Member(topic, group):
+        topic.put(f'k{i}\t{{"n":{i}}}' for i in range(10, 20))
+        wait_for(lambda: f"the group '{group}' has members" in runs.log_of(run), "the refusal to be told")
+        assert run.poll() is None
+    wait_for(lambda: topic.position("beside") == 20, "the positions that were held up")
+    runs.stop(run)
+    assert set(runs.places()) == {(0, o) for o in range(20)}
+
+
 def unknown(tool, brokers, runs):
     """A topic that is not there, and brokers that are not: named, with a way out, within connect_timeout."""
     text = runs.run(runs.config("unknown", {"topics": ["nowhere"], "group": "g", "connect_timeout": "1s"}), expected=1)
     assert "nowhere" in text and "create it, or correct `topics`" in text, text
+    source = {"topics": ["nowhere"], "group": "g", "connect_timeout": "1d", "properties": {"security.protocol": "ssl"}}
+    text = runs.run(runs.config("refused", source), expected=1)
+    assert "set security.protocol" in text, text
     runs.brokers = "127.0.0.1:1"
     text = runs.run(runs.config("away", {"topics": ["nowhere"], "group": "g", "connect_timeout": "1s"}), expected=1)
     assert "127.0.0.1:1" in text and "check `brokers`" in text, text
@@ -263,7 +388,7 @@ def idle(tool, brokers, runs):
     runs.stop(run)
 
 
-CASES = [contents, keys, bounded, bounded_members, transactions, eager, cooperative, killed, restart, positions_lost, start, named, unknown, idle]
+CASES = [contents, keys, bounded, bounded_members, transactions, eager, cooperative, killed, session, restart, positions_lost, lost_while_reading, start, start_at_a_time, tombstones, open_transaction, named, named_beside_members, unknown, idle]
 
 
 def main():
