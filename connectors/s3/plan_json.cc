@@ -107,7 +107,9 @@ std::string plan_json(const BackfillPlan& plan) {
                       {"saves_per_minute", plan.saves_per_minute}};
   json["memory"] = {{"bytes", total_of(plan.memory)}, {"parts", Json::array()}};
   for (const MemoryPart& part : plan.memory) {
-    json["memory"]["parts"].push_back({{"what", part.what}, {"bytes", part.bytes}, {"why", part.why}});
+    Json one{{"what", part.what}, {"bytes", part.bytes}, {"why", part.why}};
+    if (part.stage) one["stage"] = millrace::name_of(*part.stage);
+    json["memory"]["parts"].push_back(std::move(one));
   }
   json["rights"] = Json::array();
   for (const NeededRight& right : plan.rights) {

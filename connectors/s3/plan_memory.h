@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an S3 source holds in memory at most, part by part (INV-7), for the objects that were listed. Pure.
+// What an S3 source holds in memory at most, part by part (INV-7), for the objects that were listed, or for any.
+// Pure.
 #pragma once
 
 #include <cstdint>
@@ -19,5 +20,7 @@ namespace millrace::s3_source {
 [[nodiscard]] std::vector<MemoryPart> source_memory(const Listing& listing, const Settings& settings,
                                                     const ReadChunks& chunks, std::uint64_t reads,
                                                     std::size_t reads_in_flight);
+/// The same whatever there will be to list: what the settings bound.
+[[nodiscard]] std::vector<MemoryPart> source_memory(const Settings& settings, const ReadChunks& chunks);
 
 }  // namespace millrace::s3_source

@@ -125,56 +125,76 @@ struct ChunkBound {
   std::uint64_t most = 0;   ///< in memory; 0: it holds no bytes
 };
 
+/// How many lanes there are, or one of them where that is not known.
+struct LaneCount {
+  explicit LaneCount(std::optional<std::uint64_t> lanes)
+      : count(lanes.value_or(1)),
+        text(lanes ? of_these(*lanes, "lane") : "lanes"),
+        each(lanes ? MemoryPart::Each::run : MemoryPart::Each::lane) {}
+  std::uint64_t count;
+  std::string text;  ///< "4 lanes", "lanes"
+  MemoryPart::Each each;
+};
+
 /// What lanes and writers of one sink hold, but for what is sealed. `payload`: the longest as it is looked into;
 /// `record`: as it is written; `expands`: a payload may be many of them. `of`: empty, or which sink it is.
 void add_sink(const PipelineOptions& options, bool expands, const Sink& sink, std::string_view of,
-              const ChunkBound& chunk, std::uint64_t payload, std::uint64_t record, std::uint64_t lanes,
+              const ChunkBound& chunk, std::uint64_t payload, std::uint64_t record, const LaneCount& lanes,
               std::vector<MemoryPart>& parts) {
   const SealPolicy policy = sink.seal_policy();
   const std::uint64_t writers = std::max<std::size_t>(sink.traits().concurrency, 1);
-  const auto add = [&](std::string_view what, std::uint64_t bytes, std::string why) {
-    parts.push_back({std::string(of) + std::string(what), bytes, std::move(why)});
+  const auto add = [&](std::string_view what, std::uint64_t bytes, std::string why, MemoryPart::Each each) {
+    parts.push_back({std::string(of) + std::string(what), bytes, std::move(why), DataStage::seal, each});
   };
   if (policy.compression.codec != Codec::none) {
     const std::uint64_t each = compressor_memory(policy.compression, bounded_sum(kPackedBlock, record));
-    add("compressors", bounded_product(lanes, each),
-        fmt::format("one in each lane ({}, compression_level)", to_string(policy.compression.codec)));
+    add("compressors", bounded_product(lanes.count, each),
+        fmt::format("one in each lane ({}, compression_level)", to_string(policy.compression.codec)), lanes.each);
   }
   const auto is_field = [](const RouteSpec::Part& part) { return part.from == RouteSpec::Part::From::field; };
   if (const RouteSpec route = sink.route_spec(); std::ranges::any_of(route.parts, is_field)) {
     // A copy of the document, and the places of its tokens (JsonTokens).
     add("routing",
-        bounded_product(lanes, bounded_product(9, std::max<std::uint64_t>(payload, std::uint64_t{8} << 10U))),
-        fmt::format("{} x the JSON tokens of a record of {}, which is looked into for {{field.NAME}}",
-                    of_these(lanes, "lane"), bytes_text(payload)));
+        bounded_product(lanes.count, bounded_product(9, std::max<std::uint64_t>(payload, std::uint64_t{8} << 10U))),
+        fmt::format("{} x the JSON tokens of a record of {}, which is looked into for {{field.NAME}}", lanes.text,
+                    bytes_text(payload)),
+        lanes.each);
   }
   if (chunk.most != 0) {
     const std::string of_a_chunk =
         fmt::format("{} and one record more, {} as written", bytes_text(chunk.limit), bytes_text(record));
     const bool kept_apart = policy.boundary != SealPolicy::Boundary::none || policy.routed;
     const std::uint64_t files = kept_apart ? std::max<std::size_t>(policy.max_open, 1) : 1;
-    const std::uint64_t open = bounded_product(lanes, bounded_product(files, chunk.most));
+    const std::uint64_t open = bounded_product(lanes.count, bounded_product(files, chunk.most));
     // A lane looks at the budget between two batches.
-    const std::uint64_t budget = bounded_sum(policy.open_bytes, bounded_product(lanes, chunk.most));
-    if (has_budget(policy) && budget < open) {
+    const std::uint64_t budget = bounded_sum(policy.open_bytes, bounded_product(lanes.count, chunk.most));
+    if (has_budget(policy) && lanes.each == MemoryPart::Each::lane) {
+      add("open output", policy.open_bytes,
+          fmt::format("{} of open files (buffer_memory)", bytes_text(policy.open_bytes)), MemoryPart::Each::run);
+      add("open output beyond", chunk.most, fmt::format("{} x one of {}", lanes.text, of_a_chunk), lanes.each);
+    } else if (has_budget(policy) && budget < open) {
       add("open output", budget,
-          fmt::format("{} of open files (buffer_memory), and {} x one of {}", bytes_text(policy.open_bytes),
-                      of_these(lanes, "lane"), of_a_chunk));
+          fmt::format("{} of open files (buffer_memory), and {} x one of {}", bytes_text(policy.open_bytes), lanes.text,
+                      of_a_chunk),
+          lanes.each);
     } else {
       add("open output", open,
-          fmt::format("{} x {} of {}", of_these(lanes, "lane"),
-                      files == 1 ? "a file or chunk" : fmt::format("{} files", files), of_a_chunk));
+          fmt::format("{} x {} of {}", lanes.text, files == 1 ? "a file or chunk" : fmt::format("{} files", files),
+                      of_a_chunk),
+          lanes.each);
     }
     if (kept_apart) {
       const std::uint64_t of_a_batch = expands ? files : std::min<std::uint64_t>(files, options.max_poll_records);
       const std::uint64_t answers = bounded_product(options.max_pending_batches, bounded_product(of_a_batch, kAnswer));
-      add("books of open files", bounded_product(lanes, bounded_sum(bounded_product(files, kOpenFile), answers)),
-          fmt::format("{} x {} (max_open_files), each with the batches that it answers for", of_these(lanes, "lane"),
-                      of_these(files, "file")));
+      add("books of open files", bounded_product(lanes.count, bounded_sum(bounded_product(files, kOpenFile), answers)),
+          fmt::format("{} x {} (max_open_files), each with the batches that it answers for", lanes.text,
+                      of_these(files, "file")),
+          lanes.each);
     }
     // A written buffer is kept when it has no more than twice the usual size (SinkQueue).
     const std::uint64_t kept = std::min(chunk.most, bounded_product(2, chunk.limit));
-    add("spare output", bounded_product(2 * writers, kept), fmt::format("{} buffers for the next chunks", 2 * writers));
+    add("spare output", bounded_product(2 * writers, kept), fmt::format("{} buffers for the next chunks", 2 * writers),
+        MemoryPart::Each::run);
   }
 }
 
@@ -192,21 +212,24 @@ void add_conversions(const Sink& sink, const ChunkBound& chunk, std::uint64_t re
        fmt::format("{} x a row group being made (parquet.row_group_size), and {}", of_these(writers, "writer"),
                    spills ? fmt::format("{} of a file, which goes to spool_dir", bytes_text(made))
                           : fmt::format("a file that is whole, {} (less with spool_dir, and no spool_limit)",
-                                        bytes_text(made)))});
+                                        bytes_text(made))),
+       DataStage::write});
 }
 
 void add_writers(const Sink& sink, std::string_view of, std::vector<MemoryPart>& parts) {
   const std::uint64_t writers = std::max<std::size_t>(sink.traits().concurrency, 1);
   parts.push_back({std::string(of) + "writers", bounded_product(writers, kWriterBuffer),
-                   fmt::format("{}, {} each", of_these(writers, "writer"), bytes_text(kWriterBuffer))});
+                   fmt::format("{}, {} each", of_these(writers, "writer"), bytes_text(kWriterBuffer)),
+                   DataStage::write});
 }
 
 }  // namespace
 
 std::vector<MemoryPart> memory_bound(const PipelineOptions& options, const DecodeOptions& decode, const Sink& sink,
-                                     const Sink* letters, std::uint64_t lanes, std::uint64_t longest_record,
-                                     const ops::TransformProgram& transforms) {
+                                     const Sink* letters, std::optional<std::uint64_t> lane_count,
+                                     std::uint64_t longest_record, const ops::TransformProgram& transforms) {
   constexpr std::string_view kOfLetters = "dead letters: ";
+  const LaneCount lanes(lane_count);
   const EncodeSpec spec = sink.encode_spec();
   const std::uint64_t document = decoded(decode, longest_record);
   const std::uint64_t transformed = transforms.grown(document);
@@ -218,26 +241,29 @@ std::vector<MemoryPart> memory_bound(const PipelineOptions& options, const Decod
                        transforms.may_multiply();
   std::vector<MemoryPart> parts;
   parts.push_back({"program", kProcess, "code, libraries, threads"});
-  parts.push_back({"positions", bounded_product(lanes, bounded_product(options.max_pending_batches, kPendingBatch)),
-                   fmt::format("{} x {} batches that wait for their writes (checkpoint.max_pending_batches)",
-                               of_these(lanes, "lane"), options.max_pending_batches)});
+  const auto add = [&parts, &lanes](std::string what, DataStage stage, std::uint64_t each, std::string why) {
+    parts.push_back({std::move(what), bounded_product(lanes.count, each), std::move(why), stage, lanes.each});
+  };
+  add("positions", DataStage::ack, bounded_product(options.max_pending_batches, kPendingBatch),
+      fmt::format("{} x {} batches that wait for their writes (checkpoint.max_pending_batches)", lanes.text,
+                  options.max_pending_batches));
   // Encoders that look into a record see what the transforms made of it.
   const std::uint64_t looked_into = std::max(longest_record, transforms.empty() ? 0 : transformed);
   if (const std::uint64_t each = to_decode(decode, spec, looked_into); each != 0) {
     const std::string_view what = decode.kind == DecodeOptions::Kind::csv ? "fields of a row" : "JSON tokens";
-    parts.push_back({"decoding", bounded_product(lanes, each),
-                     fmt::format("{} x the {}, were a record of {} made of nothing else", of_these(lanes, "lane"), what,
-                                 bytes_text(looked_into))});
+    add("decoding", DataStage::decode, each,
+        fmt::format("{} x the {}, were a record of {} made of nothing else", lanes.text, what,
+                    bytes_text(looked_into)));
   }
   if (const std::uint64_t each = transforms.held(document); each != 0) {
-    parts.push_back({"transforms", bounded_product(lanes, each),
-                     fmt::format("{} x what a record of {} takes on its way to {} at most", of_these(lanes, "lane"),
-                                 bytes_text(document), bytes_text(transformed))});
+    add("transforms", DataStage::transforms, each,
+        fmt::format("{} x what a record of {} takes on its way to {} at most", lanes.text, bytes_text(document),
+                    bytes_text(transformed)));
   }
   // What becomes several records waits here until the last of them is made, in a buffer that grows by half.
   if (transforms.may_multiply()) {
-    parts.push_back({"staged output", bounded_product(lanes, bounded_product(3, record)),
-                     fmt::format("{} x the records that one record becomes (jq)", of_these(lanes, "lane"))});
+    add("staged output", DataStage::encode, bounded_product(3, record),
+        fmt::format("{} x the records that one record becomes (jq)", lanes.text));
   }
   add_sink(options, expands, sink, "", chunk, transformed, record, lanes, parts);
   std::uint64_t batches = chunk.most;
@@ -252,20 +278,23 @@ std::vector<MemoryPart> memory_bound(const PipelineOptions& options, const Decod
       const std::uint64_t given_up = as_letter(letter_spec, chunk.whole);
       parts.push_back(
           {std::string(kOfLetters) + "files given up", bounded_product(writers, given_up),
-           fmt::format("{} x a file or chunk as a letter (on_upload_failure: drop)", of_these(writers, "writer"))});
+           fmt::format("{} x a file or chunk as a letter (on_upload_failure: drop)", of_these(writers, "writer")),
+           DataStage::write});
       longest = std::max(longest, given_up);
     }
     batches = bounded_sum(batches, longest);
   }
   if (batches == 0) {
-    const std::uint64_t waiting = bounded_product(lanes, bounded_product(options.max_pending_batches, kEmptyBatch));
-    parts.push_back(
-        {"sealed output", std::min<std::uint64_t>(options.max_inflight_bytes, waiting),
-         fmt::format("{} x {} batches without bytes", of_these(lanes, "lane"), options.max_pending_batches)});
+    const std::uint64_t waiting =
+        bounded_product(lanes.count, bounded_product(options.max_pending_batches, kEmptyBatch));
+    parts.push_back({"sealed output", std::min<std::uint64_t>(options.max_inflight_bytes, waiting),
+                     fmt::format("{} x {} batches without bytes", lanes.text, options.max_pending_batches),
+                     DataStage::seal, lanes.each});
   } else {
     parts.push_back({"sealed output", bounded_sum(options.max_inflight_bytes, batches),
                      fmt::format("pipeline.max_inflight_bytes ({}), and one batch more{}",
-                                 bytes_text(options.max_inflight_bytes), letters == nullptr ? "" : " of each sink")});
+                                 bytes_text(options.max_inflight_bytes), letters == nullptr ? "" : " of each sink"),
+                     DataStage::seal});
   }
   if (spec.format == EncodeFormat::rows) add_conversions(sink, chunk, record, parts);
   add_writers(sink, "", parts);

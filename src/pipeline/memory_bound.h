@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "millrace/pipeline/config_chain.h"
@@ -13,11 +14,11 @@
 
 namespace millrace {
 
-/// `longest_record`: bytes of one payload at most. `letters`: the sink of the dead letters; null: there is none.
-/// `transforms` may be empty.
+/// `lanes`: nothing where only a run finds out; what lanes hold is told of one of them then. `longest_record`: bytes of
+/// one payload at most. `letters`: the sink of the dead letters; null: there is none. `transforms` may be empty.
 [[nodiscard]] std::vector<MemoryPart> memory_bound(const PipelineOptions& options, const DecodeOptions& decode,
-                                                   const Sink& sink, const Sink* letters, std::uint64_t lanes,
-                                                   std::uint64_t longest_record,
+                                                   const Sink& sink, const Sink* letters,
+                                                   std::optional<std::uint64_t> lanes, std::uint64_t longest_record,
                                                    const ops::TransformProgram& transforms = {});
 
 }  // namespace millrace

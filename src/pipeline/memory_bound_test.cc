@@ -6,36 +6,16 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "millrace/decode/csv.h"
+#include "pipeline/told_sink.h"
 
 namespace millrace {
 namespace {
 
 constexpr std::uint64_t kMi = std::uint64_t{1} << 20U;
-
-/// A sink that only says how it is written to.
-class ToldSink final : public Sink {
- public:
-  SealPolicy policy;
-  EncodeSpec spec;
-  RouteSpec route;
-  SinkTraits all_traits;
-  RetryPolicy retry;
-  RetryPolicy retry_policy() const override { return retry; }
-  std::string_view type() const override { return "told"; }
-  Result<void> open(SinkContext /*context*/) override {
-    return fail(Error::fatal(ErrorCode::rule_broken, "a plan opens no sink"));
-  }
-  Result<std::unique_ptr<Writer>> make_writer() override {
-    return fail(Error::fatal(ErrorCode::rule_broken, "a plan makes no writer"));
-  }
-  SealPolicy seal_policy() const override { return policy; }
-  EncodeSpec encode_spec() const override { return spec; }
-  RouteSpec route_spec() const override { return route; }
-  SinkTraits traits() const override { return all_traits; }
-};
 
 std::map<std::string, std::uint64_t> parts_of(const ToldSink& sink, std::uint64_t lanes, std::uint64_t record,
                                               const DecodeOptions& decode = {}, const Sink* letters = nullptr) {
@@ -251,6 +231,72 @@ TEST(MemoryBound, INV7_OfALargeFileTheBudgetIsInMemory) {
   EXPECT_EQ(parts.at("open output"), 257 * kMi);
   EXPECT_EQ(parts.at("spare output"), 2 * 257 * kMi);
   EXPECT_EQ(parts.at("sealed output"), 100 * kMi + 257 * kMi);
+}
+
+// How many partitions a group gives is not known beforehand: what lanes hold is told of one.
+TEST(MemoryBound, INV7_OfLanesThatNobodyHasCountedOneIsTold) {
+  ToldSink sink;
+  sink.policy.max_bytes = 8 * kMi;
+  sink.spec.format = EncodeFormat::raw;
+  sink.spec.delimiter = "";
+  const auto bound = [&sink] {
+    std::map<std::string, MemoryPart> all;
+    for (MemoryPart& part : memory_bound({}, {}, sink, nullptr, std::nullopt, kMi)) all[part.what] = part;
+    return all;
+  };
+  using Each = MemoryPart::Each;
+  auto parts = bound();
+  EXPECT_EQ(parts.at("open output").bytes, 9 * kMi);
+  EXPECT_EQ(parts.at("open output").each, Each::lane);
+  EXPECT_EQ(parts.at("open output").why, "lanes x a file or chunk of 8.0 MiB and one record more, 1.0 MiB as written");
+  EXPECT_EQ(parts.at("positions").bytes, 4096U * 192);
+  EXPECT_EQ(parts.at("positions").each, Each::lane);
+  EXPECT_EQ(parts.at("sealed output").each, Each::run);
+  EXPECT_EQ(parts.at("spare output").each, Each::run);
+  // A budget is of all of them, and each may go beyond it by what it has at hand.
+  sink.policy.open_bytes = 100 * kMi;
+  parts = bound();
+  EXPECT_EQ(parts.at("open output").bytes, 100 * kMi);
+  EXPECT_EQ(parts.at("open output").each, Each::run);
+  EXPECT_EQ(parts.at("open output beyond").bytes, 9 * kMi);
+  EXPECT_EQ(parts.at("open output beyond").each, Each::lane);
+}
+
+TEST(MemoryBound, EachPartButTheProgramHasItsStage) {
+  ToldSink sink;
+  sink.spec.format = EncodeFormat::rows;
+  sink.policy.routed = true;
+  sink.policy.max_open = 5;
+  sink.policy.compression = {Codec::zstd, 3};
+  sink.route.parts = {{RouteSpec::Part::From::field, "a"}};
+  sink.retry.on_failure = OnWriteFailure::drop;
+  ToldSink letters;
+  letters.spec.format = EncodeFormat::json_lines;
+  DecodeOptions decode;
+  decode.kind = DecodeOptions::Kind::json;
+  const auto jq = ops::TransformProgram::make({ops::JqFilter{"."}});
+  ASSERT_TRUE(jq);
+  std::map<std::string, std::string> stages;
+  for (const MemoryPart& part : memory_bound({}, decode, sink, &letters, 4, kMi, *jq)) {
+    stages[part.what] = part.stage ? name_of(*part.stage) : "";
+  }
+  EXPECT_EQ(stages, (std::map<std::string, std::string>{{"program", ""},
+                                                        {"positions", "ack"},
+                                                        {"decoding", "decode"},
+                                                        {"transforms", "transforms"},
+                                                        {"staged output", "encode"},
+                                                        {"compressors", "seal"},
+                                                        {"routing", "seal"},
+                                                        {"open output", "seal"},
+                                                        {"books of open files", "seal"},
+                                                        {"spare output", "seal"},
+                                                        {"dead letters: open output", "seal"},
+                                                        {"dead letters: spare output", "seal"},
+                                                        {"dead letters: files given up", "write"},
+                                                        {"sealed output", "seal"},
+                                                        {"files in columns", "write"},
+                                                        {"writers", "write"},
+                                                        {"dead letters: writers", "write"}}));
 }
 
 TEST(MemoryBound, INV7_EachLaneHasACompressor) {

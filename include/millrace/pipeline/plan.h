@@ -10,17 +10,10 @@
 
 #include "millrace/base/bounded.h"
 #include "millrace/base/time.h"
+#include "millrace/pipeline/data_way.h"
 #include "millrace/record/record_meta.h"
 
 namespace millrace {
-
-/// One thing that holds memory during a run.
-struct MemoryPart {
-  std::string what;         ///< "read ahead"
-  std::uint64_t bytes = 0;  ///< at most
-  std::string why;          ///< how that comes about, with the option that sets it
-  friend bool operator==(const MemoryPart&, const MemoryPart&) = default;
-};
 
 /// A right that a run needs.
 struct NeededRight {
