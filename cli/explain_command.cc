@@ -1,20 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// `millrace explain`: how the objects that a run writes are called, when each ends, and which could share a key.
+// `millrace explain`: what stands at each stage of the data's way and what it holds at most; then how the objects that
+// a run writes are called, when each ends, and which could share a key.
 #include <fmt/format.h>
 
 #include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <iostream>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cli/commands.h"
 #include "cli/connector_pairs.h"
 #include "cli/from_to.h"
 #include "cli/scratch_manifest.h"
+#include "cli/way_table.h"
 #include "millrace/connectors/s3.h"
+#include "pipeline/data_way.h"
 
 namespace millrace::cli {
 namespace {
@@ -86,6 +91,61 @@ Result<std::vector<std::string>> transformed(std::vector<std::string> lines, con
   return records;
 }
 
+/// How the objects of a sink that names some are called.
+Result<Verdict> tell_objects(const ExplainArguments& arguments, const PipelineConfig& config,
+                             const BuildContext& context) {
+  ExplainRequest request;
+  request.json = arguments.json;
+  Origin names;
+  if (config.source->names) {
+    MILLRACE_ASSIGN(names, config.source->names(config.source_section, context));
+    request.names = &names;
+  }
+  std::vector<std::string> records;
+  if (!arguments.records.empty()) {
+    MILLRACE_TRY(check_sample(config));
+    MILLRACE_ASSIGN(records, sample(arguments.records));
+    // A line of a sample is no row with a header; check_sample() has seen that nothing looks for fields in it.
+    const bool rows = config.decode.kind == DecodeOptions::Kind::csv;
+    if (!rows) {
+      MILLRACE_ASSIGN(records, transformed(std::move(records), config.transforms));
+    }
+    request.records = &records;
+  }
+  return config.sink->explain(config.sink_section, context, request);
+}
+
+Result<SourceWay> way_of_source(const PipelineConfig& config, const BuildContext& context, bool keeps_position) {
+  SourceWay way;
+  if (!config.source->way) {
+    way.rows.push_back({.stage = DataStage::source, .here = config.source->name + " source", .thread = "lane"});
+    return way;
+  }
+  MILLRACE_ASSIGN(way, config.source->way(config.source_section, context));
+  if (keeps_position) return way;
+  for (StageRow& row : way.rows) {
+    if (row.stage == DataStage::commit) row.here = "nothing that is kept: the position goes with the run";
+  }
+  return way;
+}
+
+/// A sink made and not opened.
+struct MadeSink {
+  std::unique_ptr<Sink> sink;
+  std::string place;
+
+  static Result<MadeSink> make(const SinkKind* kind, const ConfigSection& section, const BuildContext& context) {
+    MadeSink made;
+    if (kind == nullptr) return made;
+    MILLRACE_ASSIGN(made.sink, kind->make(section, context));
+    if (kind->place) {
+      MILLRACE_ASSIGN(made.place, kind->place(section));
+    }
+    return made;
+  }
+  [[nodiscard]] PlacedSink placed() const { return {sink.get(), place}; }
+};
+
 }  // namespace
 
 int explain(const ExplainArguments& arguments, const Registry& registry) {
@@ -94,38 +154,37 @@ int explain(const ExplainArguments& arguments, const Registry& registry) {
   const ScratchManifest scratch(loaded->scratch_manifest);
   const auto config = read_pipeline(loaded->config, registry);
   if (!config) return report(config.error());
-  if (!config->sink->explain) {
-    return report(Error::fatal(ErrorCode::not_supported, fmt::format("the sink {} names no objects that could be "
-                                                                     "explained",
-                                                                     config->sink->name)));
-  }
   BuildContext context;
   context.pipeline = config->pipeline.name;
   context.threads = config->pipeline.threads;
-  ExplainRequest request;
-  request.json = arguments.json;
-  Origin names;
-  if (config->source->names) {
-    auto known = config->source->names(config->source_section, context);
-    if (!known) return report(known.error());
-    names = *std::move(known);
-    request.names = &names;
+  context.receipt = config->receipt;
+  auto source = way_of_source(*config, context, loaded->scratch_manifest.empty());
+  if (!source) return report(source.error());
+  const auto sink = MadeSink::make(config->sink, config->sink_section, context);
+  if (!sink) return report(sink.error());
+  const auto letters = MadeSink::make(config->dead_letter, config->dead_letter_section, context);
+  if (!letters) return report(letters.error());
+  Verdict objects{.ok = true, .text = {}};
+  if (config->sink->explain) {
+    auto told = tell_objects(arguments, *config, context);
+    if (!told) return report(told.error());
+    objects = *std::move(told);
+  } else if (!arguments.records.empty()) {
+    return report(Error::fatal(
+        ErrorCode::usage, fmt::format("--records: the sink {} names no objects, so no record has a key there; leave "
+                                      "--records out",
+                                      config->sink->name)));
   }
-  std::vector<std::string> records;
-  if (!arguments.records.empty()) {
-    if (const auto fits = check_sample(*config); !fits) return report(fits.error());
-    auto given = sample(arguments.records);
-    if (!given) return report(given.error());
-    // A line of a sample is no row with a header; check_sample() has seen that nothing looks for fields in it.
-    const bool rows = config->decode.kind == DecodeOptions::Kind::csv;
-    auto made = rows ? std::move(given) : transformed(*std::move(given), config->transforms);
-    if (!made) return report(made.error());
-    records = *std::move(made);
-    request.records = &records;
-  }
-  const auto verdict = config->sink->explain(config->sink_section, context, request);
-  if (!verdict) return report(verdict.error());
-  return print(verdict->text) && verdict->ok ? kExitCompleted : kExitFailed;
+  const RecordBound record{source->longest_record, source->record_option};
+  const DataWay way = data_way({.options = &config->pipeline,
+                                .source = *std::move(source),
+                                .decode = &config->decode,
+                                .transforms = &config->transforms,
+                                .sink = sink->placed(),
+                                .letters = letters->placed()});
+  std::string text = arguments.json ? way_json(way, record, objects.text) : way_text(way, record);
+  if (!arguments.json && !objects.text.empty()) text += "\n" + objects.text;
+  return print(text) && objects.ok ? kExitCompleted : kExitFailed;
 }
 
 }  // namespace millrace::cli

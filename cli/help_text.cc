@@ -32,13 +32,15 @@ const HelpText& help_of(std::string_view command) {
         "\nObjects, bytes, codecs, how the lanes are dealt, requests, the most memory, rights, and where a run would\n"
         "begin. Exit code 1 when a run would fail.\n"}},
       {"explain",
-       {"Tells how the objects of a run are called, and when each ends; opens nothing.",
+       {"Shows a pipeline stage by stage, and how the objects of a run are called; opens nothing.",
         {"millrace explain FILE [OPTIONS]", "millrace explain --from URL --to URL [--set PATH=VALUE]... [OPTIONS]"},
         {"millrace explain pipeline.yaml", "millrace explain pipeline.yaml --records sample.ndjson",
          "millrace explain pipeline.yaml --format json --set 'sink.s3.path_template={topic}/{field.type}'"},
-        "\nSample keys for the path_template of the file: of a partition's first two files, of another partition, of\n"
-        "another topic. With --records, the file that each record of a sample would go to, and where null_fallback\n"
-        "would stand for a value. Exit code 1 when one of them has no key.\n"}},
+        "\nFirst the data's way: for each stage its thread, what stands there, and what it holds at most with the option\n"
+        "that sets it. Behind it, where the sink names objects, sample keys for the path_template of the file: of a\n"
+        "partition's first two files, of another partition, of another topic. With --records, the file that each record\n"
+        "of a sample would go to, and where null_fallback would stand for a value. Exit code 1 when one of them has no\n"
+        "key.\n"}},
       {"validate",
        {"Checks pipeline files and tells every problem with its place; opens nothing.",
         {"millrace validate FILE..."},

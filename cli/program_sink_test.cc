@@ -151,10 +151,6 @@ TEST_F(SinkProgram, ExplainTellsTheKeysOfARun) {
   EXPECT_THAT(nowhere.err, HasSubstr("/nowhere cannot be opened: No such file or directory"));
   const std::string strict = pipeline("path_template: \"{topic}/{field.type}\"\non_missing_field: fail\n");
   EXPECT_EQ(millrace({"explain", strict, "--records", (folder.path() / "in/a.ndjson").string()}).code, 1);
-  const std::string elsewhere = folder.write("blackhole.yaml", "source: {s3: {url: " + folder.url("in/") +
-                                                                   ", checkpoint: {url: " + folder.url("ck/m.json") +
-                                                                   "}}}\nsink: {blackhole: {}}\n");
-  EXPECT_EQ(millrace({"explain", elsewhere}).code, 1);
 }
 
 // A line of a file is looked into as it is; where a run looks into something else, explain does not guess.

@@ -6,6 +6,7 @@
 #include "connectors/iggy/connection_schema.h"
 #include "connectors/iggy/options.h"
 #include "connectors/iggy/source.h"
+#include "connectors/iggy/way.h"
 #include "millrace/connectors/iggy.h"
 
 namespace millrace {
@@ -111,6 +112,10 @@ SourceKind IggySource::kind() {
     origin.stream = options.stream;
     origin.topic = options.topics.front();
     return origin;
+  };
+  kind.way = [](const ConfigSection& section, const BuildContext&) -> Result<SourceWay> {
+    MILLRACE_ASSIGN(const IggySourceOptions options, schema().parse(section));
+    return iggy_source::way_of(options);
   };
   return kind;
 }

@@ -6,6 +6,7 @@
 
 #include "connectors/kafka/options.h"
 #include "connectors/kafka/source.h"
+#include "connectors/kafka/way.h"
 #include "millrace/connectors/kafka.h"
 
 namespace millrace {
@@ -125,6 +126,10 @@ SourceKind KafkaSource::kind() {
     origin.stream = context.pipeline;
     origin.topic = options.topics.front();
     return origin;
+  };
+  kind.way = [](const ConfigSection& section, const BuildContext&) -> Result<SourceWay> {
+    MILLRACE_ASSIGN(const KafkaSourceOptions options, schema().parse(section));
+    return kafka::way_of(options);
   };
   return kind;
 }

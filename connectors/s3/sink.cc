@@ -10,6 +10,7 @@
 #include "connectors/s3/rights.h"
 #include "connectors/s3/sink_probe.h"
 #include "connectors/s3/upload.h"
+#include "connectors/s3/way.h"
 #include "connectors/s3/writer.h"
 #include "millrace/base/printable.h"
 #include "millrace/pipeline/exactly_once.h"
@@ -200,6 +201,11 @@ SinkKind S3Sink::kind(const ColumnarKind& parquet) {
         MILLRACE_ASSIGN(const auto checked, s3_sink::check(options, section));
         const auto made = s3_sink::explain(options, checked, context.pipeline, request);
         return Verdict{made.ok(), request.json ? explanation_json(made) : explanation_text(made)};
+      },
+      [](const ConfigSection& section) -> Result<std::string> {
+        MILLRACE_ASSIGN(const S3SinkOptions options, schema().parse(section));
+        MILLRACE_ASSIGN(const auto checked, s3_sink::check(options, section));
+        return s3_sink::place_of(checked);
       }};
 }
 

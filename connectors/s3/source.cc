@@ -10,6 +10,7 @@
 #include "connectors/s3/planner.h"
 #include "connectors/s3/process.h"
 #include "connectors/s3/status.h"
+#include "connectors/s3/way.h"
 #include "millrace/base/printable.h"
 
 namespace millrace::s3_source {
@@ -345,6 +346,12 @@ SourceKind S3Source::kind() {
   kind.drift = s3_source::report_drift;
   kind.verify = s3_source::verify;
   kind.plan = s3_source::plan;
+  kind.way = [](const ConfigSection& section, const BuildContext& context) -> Result<SourceWay> {
+    MILLRACE_ASSIGN(S3SourceOptions options, schema().parse(section));
+    options.receipt = context.receipt;
+    MILLRACE_ASSIGN(const s3_source::Settings settings, s3_source::settle(std::move(options)));
+    return s3_source::way_of(settings);
+  };
   kind.names = [](const ConfigSection& section, const BuildContext& context) -> Result<Origin> {
     MILLRACE_ASSIGN(S3SourceOptions options, schema().parse(section));
     MILLRACE_ASSIGN(const s3_source::Settings settings, s3_source::settle(std::move(options)));

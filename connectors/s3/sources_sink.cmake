@@ -27,3 +27,4 @@ millrace_test(s3_sink_test
   SOURCES columnar_options_test.cc columnar_output_test.cc commit_book_test.cc compat_test.cc explain_test.cc key_template_test.cc sink_options_test.cc sink_test.cc
     stored_as_test.cc parts_upload_test.cc upload_ledger_test.cc writer_test.cc
   DEPENDS s3 store_memory store_file store_faulty LINK rapidcheck PkgConfig::xxhash LABELS unit property)
+millrace_test(s3_way_test SOURCES way_test.cc DEPENDS s3)

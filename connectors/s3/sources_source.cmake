@@ -62,7 +62,8 @@ list(APPEND S3_SOURCES
   status_json_adapter.cc
   stored_record.cc
   validate.cc
-  verification.cc)
+  verification.cc
+  way.cc)
 list(APPEND S3_DEPENDS base ack metrics config store store_open codec framing formats)
 
 millrace_test(s3_source_parts_test

@@ -79,6 +79,9 @@ struct SourceKind {
   /// For `millrace explain`: what the records of a valid section will say of where they came from; opens nothing. Null:
   /// the source cannot tell.
   std::function<Result<Origin>(const ConfigSection&, const BuildContext&)> names = nullptr;
+  /// For `millrace explain`: the stages that a run with a valid section has of this source, and what they hold; opens
+  /// nothing. Null: the source cannot tell.
+  std::function<Result<SourceWay>(const ConfigSection&, const BuildContext&)> way = nullptr;
 };
 struct SinkKind {
   std::string name;
@@ -90,6 +93,9 @@ struct SinkKind {
   /// For `millrace explain`: how what a run with a valid section writes will be called and where it ends; opens
   /// nothing. Not ok when some of it could not be written. Null: it makes no names.
   std::function<Result<Verdict>(const ConfigSection&, const BuildContext&, const ExplainRequest&)> explain = nullptr;
+  /// For `millrace explain`: what writers of a valid section do, and where, without secrets: "put objects below
+  /// s3://bucket/prefix/". Null: the sink's name says it.
+  std::function<Result<std::string>(const ConfigSection&)> place = nullptr;
 };
 
 class Registry {
