@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#ifdef MILLRACE_HAS_KAFKA
+#include "millrace/connectors/kafka.h"
+#endif
 #include "millrace/connectors/s3.h"
 
 namespace millrace::cli {
@@ -14,6 +17,13 @@ Result<void> told_of(const ConfigSection& at, Result<void> checked) {
 }
 
 Result<void> check_feeding(const PipelineConfig& config, const SinkKind* kind, const ConfigSection& section) {
+#ifdef MILLRACE_HAS_KAFKA
+  if (kind != nullptr && config.source->name == "kafka" && kind->name == "kafka") {
+    MILLRACE_ASSIGN(const KafkaSourceOptions from, KafkaSource::schema().parse(config.source_section));
+    MILLRACE_ASSIGN(const KafkaSinkOptions to, KafkaSink::schema().parse(section));
+    return told_of(section, KafkaSink::check_not_feeding(from, to));
+  }
+#endif
   if (kind == nullptr || config.source->name != "s3" || kind->name != "s3") return {};
   MILLRACE_ASSIGN(const S3SourceOptions source, S3Source::schema().parse(config.source_section));
   MILLRACE_ASSIGN(const S3SinkOptions sink, S3Sink::schema().parse(section));

@@ -10,5 +10,6 @@ namespace millrace::cli {
 
 /// `library` and the package that brings it: "librdkafka (librdkafka-dev)".
 [[nodiscard]] SourceKind left_out_source(const std::string& name, const std::string& library);
+[[nodiscard]] SinkKind left_out_sink(const std::string& name, const std::string& library);
 
 }  // namespace millrace::cli

@@ -22,8 +22,10 @@ int main(int count, char** arguments) {
 #endif
 #ifdef MILLRACE_HAS_KAFKA
   registry.add(millrace::KafkaSource::kind());
+  registry.add(millrace::KafkaSink::kind());
 #else
   registry.add(millrace::cli::left_out_source("kafka", "librdkafka"));
+  registry.add(millrace::cli::left_out_sink("kafka", "librdkafka"));
 #endif
   registry.add(millrace::StdoutSink::kind());
   registry.add(millrace::BlackholeSink::kind());

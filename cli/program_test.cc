@@ -172,8 +172,8 @@ TEST_F(Program, StatusBeforeAndAfterARun) {
 TEST_F(Program, DescribesEverythingInThreeForms) {
   const Ended list = millrace({"describe"});
   EXPECT_EQ(list.code, 0);
-  for (const char* name :
-       {"pipeline", "s3-source", "s3-sink", "stdout-sink", "blackhole-sink", "iggy-source", "kafka-source", "store"}) {
+  for (const char* name : {"pipeline", "s3-source", "s3-sink", "stdout-sink", "blackhole-sink", "iggy-source",
+                           "kafka-source", "kafka-sink", "store"}) {
     EXPECT_THAT(list.out, HasSubstr(name));
     const Ended text = millrace({"describe", name});
     EXPECT_EQ(text.code, 0) << text.err;

@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <chrono>
 #include <set>
 #include <utility>
 #include <vector>
@@ -72,6 +74,22 @@ void check_poll_interval(const Properties& properties, Problems& problems) {
                                          kName, seconds(drain), seconds(kLastStore), least));
 }
 
+using Settings = std::vector<std::pair<std::string, std::string>>;
+
+// What a batch of one record may have around it on the wire, generously.
+constexpr std::uint64_t kAroundARecord = 1024;
+
+std::string client_id(const std::string& pipeline) {
+  return fmt::format("millrace-{}", pipeline.empty() ? "library" : pipeline);
+}
+
+Result<ConfHandle> conf_of(const Settings& own, const Properties& properties, Role role) {
+  ConfHandle conf(rd_kafka_conf_new());
+  for (const auto& [name, value] : own) MILLRACE_TRY(set(*conf, name, value));
+  MILLRACE_TRY(set_all(*conf, properties, role));
+  return conf;
+}
+
 }  // namespace
 
 void check(const KafkaSourceOptions& options, const ConfigSection& at, ConfigProblems& problems) {
@@ -102,11 +120,22 @@ Result<void> check(const KafkaSourceOptions& options) {
   return problems.result();
 }
 
+void check(const KafkaSinkOptions& options, const ConfigSection& at, ConfigProblems& problems) {
+  Problems found(at, problems);
+  check_list(options.brokers, "brokers", found);
+  if (!is_topic(options.topic)) found.add("topic", fmt::format("'{}' is no name of a topic", options.topic));
+  check_properties(options.properties, Role::sink, at, problems);
+}
+
+Result<void> check(const KafkaSinkOptions& options) {
+  ConfigProblems problems;
+  check(options, {}, problems);
+  return problems.result();
+}
+
 Result<ConfHandle> source_conf(const KafkaSourceOptions& options, const std::string& pipeline) {
-  ConfHandle conf(rd_kafka_conf_new());
-  const auto client_id = fmt::format("millrace-{}", pipeline.empty() ? "library" : pipeline);
-  const std::vector<std::pair<std::string, std::string>> own{
-      {"client.id", client_id},
+  const Settings own{
+      {"client.id", client_id(pipeline)},
       {"bootstrap.servers", joined(options.brokers)},
       {"group.id", options.group},
       {"enable.auto.commit", "false"},
@@ -119,9 +148,29 @@ Result<ConfHandle> source_conf(const KafkaSourceOptions& options, const std::str
        options.assignment == KafkaAssignment::cooperative ? "cooperative-sticky" : "range,roundrobin"},
       {"queued.max.messages.kbytes", std::to_string(std::max<std::uint64_t>(options.prefetch_bytes.bytes >> 10U, 1))},
   };
-  for (const auto& [name, value] : own) MILLRACE_TRY(set(*conf, name, value));
-  MILLRACE_TRY(set_all(*conf, options.properties, Role::source));
-  return conf;
+  return conf_of(own, options.properties, Role::source);
+}
+
+Result<ConfHandle> sink_conf(const KafkaSinkOptions& options, const std::string& pipeline) {
+  constexpr std::array kCompressions{"none", "gzip", "snappy", "lz4", "zstd"};
+  const auto millis = std::chrono::ceil<std::chrono::milliseconds>(options.write_timeout).count();
+  const Settings own{
+      {"client.id", client_id(pipeline)},
+      {"bootstrap.servers", joined(options.brokers)},
+      {"enable.idempotence", "true"},
+      {"acks", "all"},
+      {"message.timeout.ms", std::to_string(millis)},
+      // Of the records alone: the library counts what it puts around each of them too.
+      {"message.max.bytes", std::to_string(options.max_record_bytes.bytes + kAroundARecord)},
+      {"compression.codec", kCompressions[static_cast<std::size_t>(options.compression)]},
+      {"partitioner", options.partitioner == KafkaPartitioner::murmur2 ? "murmur2_random" : "consistent_random"},
+      // A sealed batch is whole: nothing more comes that could be waited for.
+      {"linger.ms", "0"},
+      {"queue.buffering.max.messages", std::to_string(std::max<std::uint64_t>(options.batch_records, 100'000))},
+      {"queue.buffering.max.kbytes",
+       std::to_string(((options.batch_bytes.bytes + options.max_record_bytes.bytes) >> 10U) + 1024)},
+  };
+  return conf_of(own, options.properties, Role::sink);
 }
 
 }  // namespace millrace::kafka

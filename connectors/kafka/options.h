@@ -19,8 +19,11 @@ inline constexpr Duration kLastStore = std::chrono::seconds(10);
 /// Every rule over the whole struct; `at` is where it was read, or an empty one for options made in code.
 void check(const KafkaSourceOptions& options, const ConfigSection& at, ConfigProblems& problems);
 [[nodiscard]] Result<void> check(const KafkaSourceOptions& options);
+void check(const KafkaSinkOptions& options, const ConfigSection& at, ConfigProblems& problems);
+[[nodiscard]] Result<void> check(const KafkaSinkOptions& options);
 
 /// `pipeline` names the client for those who look at the brokers.
 [[nodiscard]] Result<ConfHandle> source_conf(const KafkaSourceOptions& options, const std::string& pipeline);
+[[nodiscard]] Result<ConfHandle> sink_conf(const KafkaSinkOptions& options, const std::string& pipeline);
 
 }  // namespace millrace::kafka

@@ -192,6 +192,17 @@ Result<Cluster> ask_cluster(const Asking& asking, StopSignal& stop) {
   return cluster;
 }
 
+Result<std::vector<std::optional<Watermark>>> ask_stored(const Asking& asking, const std::vector<Partition>& partitions,
+                                                         SteadyTime until, StopSignal& stop) {
+  MILLRACE_ASSIGN(const ListHandle found, ask(asking, stop, until, [&] { return stored_for(asking, partitions); }));
+  std::vector<std::optional<Watermark>> stored;
+  for (const auto& one : entries(found.get())) {
+    std::optional<Watermark>& at = stored.emplace_back();
+    if (one.offset >= 0) at = Watermark(one.offset);
+  }
+  return stored;
+}
+
 Result<std::vector<Beginning>> ask_beginnings(const Asking& asking, const std::vector<Partition>& partitions,
                                               StopSignal& stop) {
   if (partitions.empty()) return std::vector<Beginning>();

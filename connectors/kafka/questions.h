@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,12 @@ struct Cluster {
 };
 /// Fails when a topic is not there, or nobody answers, by the end of connect_timeout.
 [[nodiscard]] Result<Cluster> ask_cluster(const Asking& asking, StopSignal& stop);
+
+/// What is stored for the group, in the order of `partitions`; nothing where nothing is. Fails when nobody answers by
+/// `until`.
+[[nodiscard]] Result<std::vector<std::optional<Watermark>>> ask_stored(const Asking& asking,
+                                                                       const std::vector<Partition>& partitions,
+                                                                       SteadyTime until, StopSignal& stop);
 
 /// Where the lane of a partition begins.
 struct Beginning {

@@ -6,6 +6,7 @@
 
 #include "connectors/kafka/options.h"
 #include "connectors/kafka/source.h"
+#include "connectors/kafka/status.h"
 #include "connectors/kafka/way.h"
 #include "millrace/connectors/kafka.h"
 
@@ -120,6 +121,10 @@ SourceKind KafkaSource::kind() {
   };
   kind.make = [](const ConfigSection& section, const BuildContext& context) { return make(section, context); };
   kind.replay_gap = [](const ConfigSection&) { return std::string(); };
+  kind.status = [](const ConfigSection& section, const BuildContext& context, bool json) -> Result<std::string> {
+    MILLRACE_ASSIGN(const KafkaSourceOptions options, schema().parse(section));
+    return kafka::status(options, context, json);
+  };
   kind.names = [](const ConfigSection& section, const BuildContext& context) -> Result<Origin> {
     MILLRACE_ASSIGN(const KafkaSourceOptions options, schema().parse(section));
     Origin origin;

@@ -5,6 +5,7 @@
 
 #include "millrace/base/printable.h"
 #include "millrace/decode/json_checker.h"
+#include "millrace/encode/framed.h"
 #include "millrace/encode/json_writer.h"
 #include "millrace/record/record_index.h"
 
@@ -62,6 +63,13 @@ void DeadLetterFormat::append(const DeadLetter& letter, const RecordMeta& meta, 
       return;
     case EncodeFormat::json_array:
       return append_object(letter, meta, out);
+    case EncodeFormat::framed: {
+      object_.clear();
+      append_object(letter, meta, object_);
+      // Without a limit nothing is refused: a letter that its destination does not take is told there.
+      [[maybe_unused]] const Result<void> taken = encode::append_framed(out, object_.view(), meta, 0);
+      return;
+    }
   }
 }
 

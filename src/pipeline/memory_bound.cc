@@ -57,6 +57,9 @@ bool passes_bytes(const DecodeOptions& decode) {
 std::uint64_t encoded(const DecodeOptions& decode, const EncodeSpec& spec, std::uint64_t record) {
   if (spec.format == EncodeFormat::discard) return 0;
   if (spec.format == EncodeFormat::raw) return bounded_sum(record, spec.delimiter.size());
+  // Key and headers come on top of the value, and all of it is bounded by what the destination takes.
+  if (spec.format == EncodeFormat::framed)
+    return bounded_sum(spec.max_record_bytes != 0 ? spec.max_record_bytes : record, kWrapper);
   if (decode.kind == DecodeOptions::Kind::text) return bounded_sum(bounded_product(kEscape, record), kWrapper);
   // Bytes that are no JSON become base64, in groups of three.
   const std::uint64_t bytes = passes_bytes(decode) ? bounded_product(4, record / 3 + 1) : record;

@@ -6,7 +6,7 @@ Method: a run over a topic that goes on growing is killed at random instants and
 replay makes other ones. After each kill every record below a stored position must be in the output already. The last run reads to the end.
 Members are known to the group by a name of their own, so that a new one need not wait until the killed one is missed.
 
-  crash_on_broker.py MILLRACE KAFKA_TOOL at_least_once|exactly_once
+  crash_on_broker.py MILLRACE KAFKA_TOOL at_least_once|exactly_once|to_topic
 MILLRACE_CRASH_KILLS kills (4), MILLRACE_CRASH_SEED to repeat a run; MILLRACE_TEST_KAFKA names the broker.
 """
 import os
@@ -30,6 +30,26 @@ class Files:
         return self.runs.places()
 
 
+class Target:
+    """Output as a topic; the number in each record stands for its place."""
+
+    once = False
+
+    def __init__(self, tool, source):
+        self.source, self.topic = source, Topic(tool, source.brokers, 2)
+        self.sink = {"kafka": {"brokers": [source.brokers], "topic": self.topic.name, "batch_records": 50}}
+
+    def places(self):
+        place_of = {}
+        for line in self.source.records("%p %o %s\n").splitlines():
+            partition, offset, value = line.split(" ", 2)
+            place_of[value] = (int(partition), int(offset))
+        count = {}
+        for value in self.topic.records("%s\n").splitlines():
+            count[place_of[value]] = count.get(place_of[value], 0) + 1
+        return count
+
+
 def main():
     millrace, tool, kind = sys.argv[1:]
     kills = int(os.environ.get("MILLRACE_CRASH_KILLS", "4"))
@@ -40,7 +60,7 @@ def main():
     topic = Topic(tool, brokers, PARTITIONS)
     feed = Feed(topic)
     with Runs(millrace, brokers) as runs:
-        output = Files(runs, kind)
+        output = Target(tool, topic) if kind == "to_topic" else Files(runs, kind)
         source = {"topics": [topic.name], "group": "crash", "properties": {"group.instance.id": "one", "session.timeout.ms": "45000"}}
         for _ in range(kills):
             run = runs.start(runs.config("crash", source, output.sink))

@@ -105,6 +105,10 @@ class Runs:
         self.alive.append(run)
         return run
 
+    def ask(self, *words):
+        """What another command of the program prints."""
+        return subprocess.run([self.millrace, *words], stdout=subprocess.PIPE, check=True, text=True, timeout=DEADLINE_S).stdout
+
     @staticmethod
     def log_of(run):
         with open(run.log_path, encoding="utf-8", errors="replace") as log:

@@ -46,7 +46,11 @@ def contents(tool, brokers, runs):
     assert "zwei" in with_headers[0], with_headers[0]
     ends = [sum(1 for e in expected if e[0] == p) for p in range(3)]
     assert [topic.position("contents", p) for p in range(3)] == ends
-    assert "0 in" in runs.run(runs.config("contents", source, sink))  # nothing is left
+    config = runs.config("contents", source, sink)
+    assert "0 in" in runs.run(config)  # nothing is left
+    told = json.loads(runs.ask("status", config, "--format", "json"))
+    assert told["behind"] == 0 and [p["stored"] for p in told["partitions"]] == ends, told
+    assert "0 records behind" in runs.ask("status", config)
 
 
 def keys(tool, brokers, runs):

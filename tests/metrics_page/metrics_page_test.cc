@@ -14,6 +14,7 @@
 #include "connectors/iggy/metrics.h"
 #ifdef MILLRACE_HAS_KAFKA
 #include "connectors/kafka/metrics.h"
+#include "connectors/kafka/sink_metrics.h"
 #endif
 #include "connectors/s3/metrics.h"
 #include "connectors/s3/upload.h"
@@ -89,6 +90,7 @@ std::string exported() {
   EXPECT_TRUE(s3_source::SourceMetrics::make(meter));
 #ifdef MILLRACE_HAS_KAFKA
   EXPECT_TRUE(kafka::Metrics::make(meter));
+  EXPECT_TRUE(kafka::SinkMetrics::make(meter));
 #endif
   EXPECT_TRUE(iggy_source::Metrics::make(meter));
   for (const char* connector : {"kafka", "iggy"}) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kafka as a source: one lane for each partition that the group assigns, or that is named; positions are kept by the
-// brokers and stored by Millrace alone.
+// brokers and stored by Millrace alone. And as a sink: records as messages of a topic, acknowledged by every replica in
+// sync.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +16,7 @@
 #include "millrace/config/values.h"
 #include "millrace/connectors/stream.h"
 #include "millrace/pipeline/registry.h"
+#include "millrace/sink/sink.h"
 #include "millrace/source/source.h"
 
 namespace millrace {
@@ -55,6 +57,37 @@ class KafkaSource {
   [[nodiscard]] static Result<std::unique_ptr<Source>> make(KafkaSourceOptions options,
                                                             const BuildContext& context = {});
   [[nodiscard]] static SourceKind kind();
+};
+
+enum class KafkaCompression { none, gzip, snappy, lz4, zstd };
+enum class KafkaPartitioner { murmur2, crc32 };
+
+struct KafkaSinkOptions {
+  std::vector<std::string> brokers;  ///< required: host:port
+  std::string topic;                 ///< required
+  KafkaPartitioner partitioner = KafkaPartitioner::murmur2;
+  KafkaCompression compression = KafkaCompression::none;
+  ByteSize max_record_bytes{1'000'000};  ///< with key and headers
+  Duration linger = std::chrono::milliseconds(50);
+  ByteSize batch_bytes{1U << 20U};
+  std::uint64_t batch_records = 10'000;
+  std::uint64_t write_concurrency = 2;
+  Duration write_timeout = std::chrono::seconds(60);
+  OnWriteFailure on_write_failure = OnWriteFailure::stall;
+  std::int64_t max_attempts = 3;
+  Duration connect_timeout = std::chrono::seconds(30);
+  std::map<std::string, std::string> properties;
+};
+
+class KafkaSink {
+ public:
+  [[nodiscard]] static const Schema<KafkaSinkOptions>& schema();
+  [[nodiscard]] static Result<std::unique_ptr<Sink>> make(const ConfigSection& section,
+                                                          const BuildContext& context = {});
+  [[nodiscard]] static Result<std::unique_ptr<Sink>> make(KafkaSinkOptions options, const BuildContext& context = {});
+  [[nodiscard]] static SinkKind kind();
+  /// Fails (config) when `sink` writes to a topic that `source` reads.
+  [[nodiscard]] static Result<void> check_not_feeding(const KafkaSourceOptions& source, const KafkaSinkOptions& sink);
 };
 
 }  // namespace millrace

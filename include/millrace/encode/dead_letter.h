@@ -38,7 +38,7 @@ class DeadLetterFormat {
  public:
   explicit DeadLetterFormat(const EncodeSpec& spec);
 
-  /// Appends one letter, with what ends it: a newline, the delimiter of raw.
+  /// Appends one letter, with what ends it: a newline, the delimiter of raw; framed, with the record's key and headers.
   void append(const DeadLetter& letter, const RecordMeta& meta, ByteBuffer& out);
 
  private:
@@ -47,6 +47,7 @@ class DeadLetterFormat {
 
   const EncodeSpec spec_;
   JsonWrapper wrapper_;
+  ByteBuffer object_;  ///< of a letter that is framed
 };
 
 }  // namespace millrace

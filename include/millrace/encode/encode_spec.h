@@ -3,6 +3,7 @@
 // their own.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string>
 
@@ -15,6 +16,7 @@ enum class EncodeFormat {
   raw,         ///< payload bytes, then `delimiter`
   json_lines,  ///< one JSON document a line
   json_array,  ///< one JSON array a file
+  framed,      ///< value, key, headers and time of each record, for writers that send them one by one (framed.h)
   rows,        ///< one JSON object a line, each of which fits `rows`; the sink makes columns of a file
 };
 
@@ -26,6 +28,7 @@ struct EncodeSpec {
   bool include_headers = false;             ///< wrapper: headers, where a record has some
   int timestamp_digits = 0;                 ///< of a second: 0, 3, 6 or 9
   bool mark_encoding = false;               ///< wrapper: payload_encoding: base64 beside a base64 payload
+  std::size_t max_record_bytes = 0;         ///< framed: key, value and headers of a record; 0: no limit
   std::shared_ptr<RowBook> rows = nullptr;  ///< rows only: which columns there are
 };
 

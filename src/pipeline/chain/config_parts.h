@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "millrace/encode/encode.h"
+#include "millrace/encode/framed.h"
 #include "millrace/encode/rows_format.h"
 #include "millrace/ops/transforms.h"
 #include "millrace/pipeline/config_chain.h"
@@ -14,7 +15,7 @@ namespace millrace {
 
 using AnyEncoder = std::variant<encode::Encoder<encode::DiscardFormat>, encode::Encoder<encode::RawFormat>,
                                 encode::Encoder<encode::JsonLinesFormat>, encode::Encoder<encode::JsonArrayFormat>,
-                                encode::Encoder<encode::RowsFormat>>;
+                                encode::Encoder<encode::RowsFormat>, encode::Encoder<encode::FramedFormat>>;
 
 [[nodiscard]] AnyEncoder encoder_of(const EncodeSpec& spec, OnError on_error);
 [[nodiscard]] decode::JsonDecoder json_decoder_of(const DecodeOptions& options);

@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Goal: what the Kafka sink says is written is in the topic, with its key, headers and time, in the order of its source.
+
+Method: runs of the program into a topic of each case's own; kcat reads what is there.
+
+  sink_on_broker.py MILLRACE KAFKA_TOOL CASE      with MILLRACE_TEST_KAFKA (and _LIB for `restart`)
+"""
+import os
+import sys
+
+from on_broker import Runs, Topic, broker_of_its_own, wait_for
+
+
+def sink_to(topic, **more):
+    return {"kafka": {"brokers": [topic.brokers], "topic": topic.name} | more}
+
+
+def topic_to_topic(tool, brokers, runs):
+    """Key, value, headers and time arrive as they were; records of one key keep their order."""
+    source, target = Topic(tool, brokers, 3), Topic(tool, brokers, 4)
+    source.put((f"k{i % 50}\tvalue {i} é" for i in range(5000)), "-H", "trace=a", "-H", "trace=b")
+    source.put((f"\tvalue {i}" for i in range(5000, 5050)), "-Z")
+    config = runs.config("copy", {"topics": [source.name], "group": "copy", "bounded": True}, sink_to(target, compression="lz4"))
+    runs.run(config)
+    form = "%K %k|%h|%T|%s\n"
+    assert sorted(source.records(form).splitlines()) == sorted(target.records(form).splitlines())
+
+    def by_key(topic):
+        order = {}
+        for line in topic.records("%k|%s\n").splitlines():
+            key, value = line.split("|")
+            order.setdefault(key, []).append(value)
+        return {key: values for key, values in order.items() if key}
+
+    assert by_key(source) == by_key(target)
+
+
+def files_to_topic(tool, brokers, runs):
+    """Lines of a file become values without keys; the position of the file is kept only behind what is in the topic."""
+    topic = Topic(tool, brokers, 2)
+    os.mkdir(os.path.join(runs.folder, "in"))
+    lines = [f'{{"n":{i}}}' for i in range(20000)]
+    with open(os.path.join(runs.folder, "in", "a.ndjson"), "w", encoding="ascii") as file:
+        file.write("".join(line + "\n" for line in lines))
+    source = {"s3": {"url": f"file://{runs.folder}/in/", "checkpoint": {"url": f"file://{runs.folder}/state.json"}}}
+    runs.run(runs.file("files", source, sink_to(topic, batch_records=1000)))
+    assert sorted(topic.records("%s\n").splitlines()) == sorted(lines)
+
+
+def too_large(tool, brokers, runs):
+    """A record that is larger than it may be is one for the record policy; what the topic alone refuses ends the run."""
+    source, target = Topic(tool, brokers), Topic(tool, brokers)
+    source.put(["a\tshort", "b\t" + "x" * 5000, "c\tshort too"])
+    copy = {"topics": [source.name], "group": "large", "bounded": True}
+    text = runs.run(runs.config("fail", copy, sink_to(target, max_record_bytes=4000)), expected=1)
+    assert "5001 bytes" in text and "max_record_bytes of the sink is 4000" in text, text
+    target = Topic(tool, brokers)
+    skip = runs.config("skip", copy | {"group": "skip"}, sink_to(target, max_record_bytes=4000), decode={"text": {"on_error": "skip"}})
+    text = runs.run(skip)
+    assert "1 skipped" in text, text
+    assert target.records("%k\n").split() == ["a", "c"]
+    narrow = Topic(tool, brokers, 1, "max.message.bytes=2000")
+    text = runs.run(runs.config("narrow", copy | {"group": "narrow"}, sink_to(narrow)), expected=1)
+    assert "max.message.bytes" in text and narrow.name in text, text
+
+
+def unknown(tool, brokers, runs):
+    """A topic that is not there is named before a record moves."""
+    source = Topic(tool, brokers)
+    sink = {"kafka": {"brokers": [brokers], "topic": "nowhere", "connect_timeout": "1s"}}
+    text = runs.run(runs.config("unknown", {"topics": [source.name], "group": "g"}, sink), expected=1)
+    assert "topic 'nowhere' cannot be written" in text and "create the topic" in text, text
+    text = runs.run(runs.config("loop", {"topics": [source.name], "group": "g"}, sink_to(source)), expected=2)
+    assert "read its own output" in text, text
+
+
+def restart(tool, _, runs):
+    """The broker is killed while records are written and comes back: every record is there, once, in its order."""
+    with broker_of_its_own(runs) as broker:
+        source, target = Topic(tool, runs.brokers), Topic(tool, runs.brokers)
+        source.put(f"k\t{i}" for i in range(3000))
+        config = runs.config("restart", {"topics": [source.name], "group": "restart"}, sink_to(target, batch_records=100))
+        run = runs.start(config)
+        wait_for(lambda: (source.position("restart") or 0) > 0, "the first records")
+        broker.kill()
+        wait_for(lambda: "trouble with the brokers" in runs.log_of(run), "the run to notice")
+        broker.start()
+        source.put(f"k\t{i}" for i in range(3000, 4000))
+        wait_for(lambda: source.position("restart") == 4000, "the last position")
+        runs.stop(run)
+        assert target.records("%s\n").split() == [str(i) for i in range(4000)]
+
+
+CASES = [topic_to_topic, files_to_topic, too_large, unknown, restart]
+
+
+def main():
+    millrace, tool, case = sys.argv[1:]
+    brokers = os.environ["MILLRACE_TEST_KAFKA"]
+    with Runs(millrace, brokers) as runs:
+        {one.__name__: one for one in CASES}[case](tool, brokers, runs)
+
+
+if __name__ == "__main__":
+    main()
