@@ -6,6 +6,9 @@ Method: runs of the program into a topic of each case's own; kcat reads what is 
 
   sink_on_broker.py MILLRACE KAFKA_TOOL CASE      with MILLRACE_TEST_KAFKA (and _LIB for `restart`)
 """
+import datetime
+import hashlib
+import json
 import os
 import sys
 
@@ -46,6 +49,39 @@ def files_to_topic(tool, brokers, runs):
     source = {"s3": {"url": f"file://{runs.folder}/in/", "checkpoint": {"url": f"file://{runs.folder}/state.json"}}}
     runs.run(runs.file("files", source, sink_to(topic, batch_records=1000)))
     assert sorted(topic.records("%s\n").splitlines()) == sorted(lines)
+
+
+def hash_of(records):
+    """Of records in any order: (partition, offset, milliseconds, headers, value)."""
+    return hashlib.sha256("\n".join(sorted(json.dumps(record) for record in records)).encode()).hexdigest()
+
+
+def there_and_back(tool, brokers, runs):
+    """A topic becomes objects, and these, read by the S3 source, a topic again: partition, offset, time, headers and value of
+    each record are what another client saw at first."""
+    source, target = Topic(tool, brokers, 3), Topic(tool, brokers, 2)
+    source.put((f'k{i % 50}\t{{"n":{i}, "exact":1.50e+{i % 7},"text":"é\\u00e9{"x" * (i % 40)}"}}' for i in range(4000)), "-H", "trace=a b", "-H", "node=é")
+    source.put((f'\t{{"n":{i}}}' for i in range(4000, 4100)), "-Z")
+    objects = {"url": f"file://{runs.folder}/out/", "path_template": "{topic}/{partition}", "compression": "gzip", "max_file_size": "64KiB"}
+    sink = {"s3": objects | {"include_headers": True, "timestamp_precision": 3, "probe": False}}
+    runs.run(runs.config("there", {"topics": [source.name], "group": "there", "bounded": True}, sink))
+    back = {"s3": {"url": f"file://{runs.folder}/out/", "include": ["**.jsonl.gz"], "checkpoint": {"url": f"file://{runs.folder}/state.json"}}}
+    runs.run(runs.file("back", back, sink_to(target)))
+
+    expected = []
+    for line in source.records("%p\t%o\t%T\t%h\t%s\n").splitlines():
+        partition, offset, millis, headers, value = line.split("\t")
+        pairs = [pair.split("=", 1) for pair in headers.split(",")] if headers else []
+        expected.append([int(partition), int(offset), int(millis), pairs, value])
+    seen = []
+    for line in target.records("%s\n").splitlines():
+        wrapped = json.loads(line)
+        at = datetime.datetime.fromisoformat(wrapped["timestamp"].replace("Z", "+00:00"))
+        millis = round(at.timestamp() * 1000)
+        value = line[line.index('"payload":') + len('"payload":') : -1]  # its bytes, not what Python makes of them
+        seen.append([wrapped["partition_id"], wrapped["offset"], millis, [list(pair) for pair in wrapped.get("headers", {}).items()], value])
+    assert len(expected) == 4100, len(expected)
+    assert hash_of(seen) == hash_of(expected), (sorted(seen)[:2], sorted(expected)[:2])
 
 
 def too_large(tool, brokers, runs):
@@ -92,7 +128,7 @@ def restart(tool, _, runs):
         assert target.records("%s\n").split() == [str(i) for i in range(4000)]
 
 
-CASES = [topic_to_topic, files_to_topic, too_large, unknown, restart]
+CASES = [topic_to_topic, files_to_topic, there_and_back, too_large, unknown, restart]
 
 
 def main():
