@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
+
 #include "millrace/record/record_place.h"
 
 namespace millrace::encode {
@@ -21,6 +23,8 @@ struct HeaderFront {
   std::uint64_t name_size;
   std::uint64_t value_size;
 };
+
+static_assert(sizeof(Front) == kFrameBytes && sizeof(HeaderFront) == kHeaderFrameBytes);
 
 template <class Plain>
 void append_plain(ByteBuffer& out, const Plain& plain) {
@@ -74,12 +78,19 @@ Result<void> append_framed(ByteBuffer& out, std::string_view value, const Record
 }
 
 bool FramedReader::next(FramedRecord& record) noexcept {
-  if (left_.empty()) return false;
-  const auto front = take_plain<Front>(left_);
+  if (left_.size() < sizeof(Front)) return false;
+  std::string_view left = left_;
+  const auto front = take_plain<Front>(left);
+  const std::uint64_t key_size = front.key_size != 0 ? front.key_size - 1 : 0;
+  if (key_size > left.size() || front.headers_size > left.size() - key_size ||
+      front.value_size > left.size() - key_size - front.headers_size ||
+      front.header_count > front.headers_size / sizeof(HeaderFront))
+    return false;
+  left_ = left;
   record.offset = Offset(front.offset);
   record.timestamp = front.timestamp;
   record.has_key = front.key_size != 0;
-  record.key = take(left_, record.has_key ? front.key_size - 1 : 0);
+  record.key = take(left_, key_size);
   record.header_count = front.header_count;
   record.headers = take(left_, front.headers_size);
   record.value = take(left_, front.value_size);

@@ -67,6 +67,27 @@ TEST(Framed, WhatIsPutInIsWhatComesOut) {
   }));
 }
 
+// INV-1: what is no framed record is found out, and not read as one.
+TEST(Framed, INV1_WhatIsCutOrForeignIsNoRecord) {
+  ByteBuffer out;
+  ASSERT_TRUE(append(out, {"value", "key", {{"name", "text"}}, 1}, 0));
+  const std::size_t first = out.size();
+  ASSERT_TRUE(append(out, {"v", std::nullopt, {}, 1}, 1));
+  for (std::size_t size = 0; size <= out.size(); ++size) {
+    FramedReader reader(out.view().substr(0, size));
+    std::size_t records = 0;
+    for (FramedRecord record; reader.next(record);) ++records;
+    EXPECT_EQ(records, size < first ? 0U : size < out.size() ? 1U : 2U) << size;
+    EXPECT_EQ(reader.at_end(), size == 0 || size == first || size == out.size()) << size;
+  }
+  for (const std::string& foreign : {std::string("hello\n"), std::string(48, 'x'), std::string(1000, '\xff')}) {
+    FramedReader reader(foreign);
+    FramedRecord record;
+    EXPECT_FALSE(reader.next(record));
+    EXPECT_FALSE(reader.at_end());
+  }
+}
+
 TEST(Framed, AnEmptyKeyIsNotNone) {
   ByteBuffer out;
   ASSERT_TRUE(append(out, {"v", "", {}, 1}, 0));

@@ -55,6 +55,7 @@ Result<std::unique_ptr<SinkPool>> SinkPool::open(Options options) {
   lane_options.policy = policy;
   lane_options.recalls = traits.recalls;
   lane_options.envelope = sink.envelope();
+  lane_options.framed = sink.encode_spec().format == EncodeFormat::framed;
   lane_options.route = sink.route_spec();
   lane_options.clock = &clock;
   return std::unique_ptr<SinkPool>(new SinkPool(std::move(options.name), std::move(shared), std::move(writers),

@@ -56,6 +56,7 @@ struct RigSink {
   SealPolicy policy = {};
   Envelope envelope = {};
   RouteSpec route = {};  ///< with policy.routed
+  bool framed = false;   ///< takes records one by one
 };
 
 class LaneRig {
@@ -70,7 +71,8 @@ class LaneRig {
                                                               .policy = sink.policy,
                                                               .envelope = sink.envelope,
                                                               .route = sink.route,
-                                                              .first_sequence = 0},
+                                                              .first_sequence = 0,
+                                                              .framed = sink.framed},
                                             *queue);
       if (sink.name == kDeadLetterSink) {
         outputs.add_dead_letters(std::move(end), {});

@@ -31,8 +31,9 @@ class ChainCore {
 
   [[nodiscard]] RecordFlow& flow() noexcept { return flow_; }
   /// While the chain is built: the way to the sink of this name, one for each sink however many encoders go there. Null
-  /// when there is none; build_error() says so.
-  [[nodiscard]] ChainOutput* output(std::string_view sink, const std::string& stage);
+  /// when there is none, or when it takes framed records and the encoder writes others, or the reverse (`framed`);
+  /// build_error() says so.
+  [[nodiscard]] ChainOutput* output(std::string_view sink, const std::string& stage, bool framed);
   [[nodiscard]] const std::optional<Error>& build_error() const noexcept { return build_error_; }
 
   /// The first payload not taken. Moved by the chain's loop, so that it is known where user code threw.

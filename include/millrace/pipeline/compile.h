@@ -75,7 +75,8 @@ class ChainBinder {
   template <class Format>
   auto bind_encoder(Format format, OnError on_error, const std::string& sink, const std::string& at) {
     const StageId id = flow().add_stage(at);
-    return EncoderStage<Format>(flow(), id, std::move(format), on_error, core_.output(sink, at));
+    constexpr bool kFramed = requires { requires Format::kFramed; };
+    return EncoderStage<Format>(flow(), id, std::move(format), on_error, core_.output(sink, at, kFramed));
   }
 
  private:

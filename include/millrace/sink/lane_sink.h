@@ -59,6 +59,7 @@ class LaneSink {
     bool recalls = false;                ///< the sink is asked what it holds before the first record
     Waker waker{};                       ///< of the lane's thread, for the answer
     bool named_by_content = false;       ///< as SealedBatch says
+    bool framed = false;                 ///< its writers take chunks apart (EncodeFormat::framed)
     Logger log{};
   };
   LaneSink(Options options, SealedBatchQueue& queue);
@@ -71,6 +72,7 @@ class LaneSink {
   void begin_batch(const PayloadBatch& batch);
 
   [[nodiscard]] const RouteSpec& route_spec() const noexcept { return options_.route; }
+  [[nodiscard]] bool framed() const noexcept { return options_.framed; }
 
   /// Before each source record: does it belong to a file that is not open, while as many are open as may be? Asking
   /// lets the chain split the ack exactly there and make_room(). When nobody asked, or by the record's time alone it

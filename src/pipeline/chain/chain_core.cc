@@ -19,7 +19,7 @@ ChainCore::ChainCore(const ChainContext& context, bool staged)
   flow_.kept_by = letters_.get();
 }
 
-ChainOutput* ChainCore::output(std::string_view sink, const std::string& stage) {
+ChainOutput* ChainCore::output(std::string_view sink, const std::string& stage, bool framed) {
   const auto refuse = [&](std::string text) {
     if (!build_error_) build_error_ = Error::config(stage + ": " + std::move(text));
     return nullptr;
@@ -38,6 +38,11 @@ ChainOutput* ChainCore::output(std::string_view sink, const std::string& stage) 
   if (found == nullptr) {
     return refuse("there is no sink '" + std::string(sink) + "'; there " +
                   (names.empty() ? "is none at all" : "are: " + names));
+  }
+  if (found->framed() != framed) {
+    return refuse(framed ? "its sink does not take records one by one; encode::framed() is for those that do"
+                         : "its sink takes records one by one, with key, headers and time: end the chain with "
+                           "encode::framed()");
   }
   for (const auto& output : outputs_) {
     if (&output->sink() == found) return output.get();

@@ -48,7 +48,7 @@ AnyEncoder encoder_of(const EncodeSpec& spec, OnError on_error) {
     case EncodeFormat::json_array:
       return encode::Encoder<encode::JsonArrayFormat>{{}, encode::JsonArrayFormat(spec), on_error, {}};
     case EncodeFormat::framed:
-      return encode::Encoder<encode::FramedFormat>{{}, encode::FramedFormat(spec), on_error, {}};
+      return encode::framed(spec, {.on_error = on_error});
     case EncodeFormat::rows:
       return encode::rows(spec, {.on_error = on_error});
     case EncodeFormat::raw:
