@@ -34,6 +34,11 @@ std::string Client::trouble() const {
   return trouble_;
 }
 
+void Client::clear_trouble() {
+  const MutexLock lock(mutex_);
+  trouble_.clear();
+}
+
 std::optional<Error> Client::fatal() const {
   const MutexLock lock(mutex_);
   return fatal_;

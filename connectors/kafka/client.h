@@ -32,6 +32,8 @@ class Client {
 
   /// The last that went wrong between this process and the brokers, in words; empty when nothing has. Any thread.
   [[nodiscard]] std::string trouble() const;
+  /// The brokers do what they are asked for: what went wrong before explains nothing any more. Any thread.
+  void clear_trouble();
   /// What no retry heals: a fenced producer or member. Any thread.
   [[nodiscard]] std::optional<Error> fatal() const;
   /// The last time that the brokers refused who this is. Wrong settings at the start; later it may be a broker that has

@@ -24,11 +24,14 @@ std::optional<Class> class_in_writing(rd_kafka_resp_err_t code) noexcept {
     case RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED:
       return Class{ErrorClass::fatal, ErrorCode::permission_denied, "; allow this user IdempotentWrite on the cluster"};
     case RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE:
+    case RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE:
       return Class{ErrorClass::record, ErrorCode::too_large,
                    "; raise max.message.bytes of the topic and `max_record_bytes`, or send smaller records"};
+    case RD_KAFKA_RESP_ERR_INVALID_MSG:
     case RD_KAFKA_RESP_ERR_INVALID_RECORD:
     case RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP:
-      return Class{ErrorClass::record, ErrorCode::invalid_request, "; the topic's settings refuse such a record"};
+      return Class{ErrorClass::record, ErrorCode::invalid_request,
+                   "; the topic's settings refuse such a record (a compacted topic one without a key)"};
     default:
       return std::nullopt;
   }
@@ -38,9 +41,12 @@ Class class_of(rd_kafka_resp_err_t code) noexcept {
   switch (code) {
     case RD_KAFKA_RESP_ERR__TIMED_OUT:
     case RD_KAFKA_RESP_ERR__TIMED_OUT_QUEUE:
-    case RD_KAFKA_RESP_ERR__MSG_TIMED_OUT:
     case RD_KAFKA_RESP_ERR_REQUEST_TIMED_OUT:
       return {ErrorClass::retryable, ErrorCode::timeout, ""};
+    case RD_KAFKA_RESP_ERR__MSG_TIMED_OUT:
+      return {ErrorClass::retryable, ErrorCode::timeout,
+              ": not every replica in sync had it within `write_timeout`; see that the partition has a leader and that "
+              "min.insync.replicas of its replicas are there"};
     case RD_KAFKA_RESP_ERR__TRANSPORT:
     case RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN:
     case RD_KAFKA_RESP_ERR__RESOLVE:
@@ -69,6 +75,19 @@ Class class_of(rd_kafka_resp_err_t code) noexcept {
     case RD_KAFKA_RESP_ERR_ILLEGAL_GENERATION:
     case RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID:
       return {ErrorClass::retryable, ErrorCode::unavailable, ""};
+    // A producer that has lost its place among its messages does nothing more; another one begins anew.
+    case RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER:
+    case RD_KAFKA_RESP_ERR_UNKNOWN_PRODUCER_ID:
+    case RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH:
+    case RD_KAFKA_RESP_ERR_PRODUCER_FENCED:
+    case RD_KAFKA_RESP_ERR__FENCED:
+    case RD_KAFKA_RESP_ERR__INCONSISTENT:
+    case RD_KAFKA_RESP_ERR__GAPLESS_GUARANTEE:
+    case RD_KAFKA_RESP_ERR__PURGE_QUEUE:
+    case RD_KAFKA_RESP_ERR__PURGE_INFLIGHT:
+      return {ErrorClass::retryable, ErrorCode::unavailable, ""};
+    case RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE:
+      return {ErrorClass::fatal, ErrorCode::config, "; the brokers are too old for it: 0.11 is the oldest"};
     case RD_KAFKA_RESP_ERR_THROTTLING_QUOTA_EXCEEDED:
       return {ErrorClass::retryable, ErrorCode::throttled, ""};
     case RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC:
@@ -117,7 +136,8 @@ Error error_of(rd_kafka_resp_err_t code, std::string_view doing, std::string_vie
 Error fatal_error_of(rd_kafka_t* handle, std::string_view doing) {
   char text[512] = "";
   const rd_kafka_resp_err_t code = rd_kafka_fatal_error(handle, text, sizeof text);
-  return error_of(code, doing, text).as(ErrorClass::fatal);
+  const Role role = rd_kafka_type(handle) == RD_KAFKA_PRODUCER ? Role::sink : Role::source;
+  return error_of(code, doing, text, role).as(ErrorClass::fatal);
 }
 
 bool says_not_ours(rd_kafka_resp_err_t code) noexcept {

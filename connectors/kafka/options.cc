@@ -78,6 +78,8 @@ using Settings = std::vector<std::pair<std::string, std::string>>;
 
 // What a batch of one record may have around it on the wire, generously.
 constexpr std::uint64_t kAroundARecord = 1024;
+// What the library sends together at most, if it is not told otherwise.
+constexpr std::uint64_t kUsualSet = 1'000'000;
 
 std::string client_id(const std::string& pipeline) {
   return fmt::format("millrace-{}", pipeline.empty() ? "library" : pipeline);
@@ -125,6 +127,14 @@ void check(const KafkaSinkOptions& options, const ConfigSection& at, ConfigProbl
   check_list(options.brokers, "brokers", found);
   if (!is_topic(options.topic)) found.add("topic", fmt::format("'{}' is no name of a topic", options.topic));
   check_properties(options.properties, Role::sink, at, problems);
+  for (const char* name : {"max.in.flight", "max.in.flight.requests.per.connection"}) {
+    const auto given = options.properties.find(name);
+    int count = 0;
+    if (given == options.properties.end()) continue;
+    const auto [end, error] = std::from_chars(given->second.data(), given->second.data() + given->second.size(), count);
+    if (error == std::errc() && count > 5)
+      found.add("properties", fmt::format("{}: 5 at most, or records could not keep their order", name));
+  }
 }
 
 Result<void> check(const KafkaSinkOptions& options) {
@@ -152,8 +162,11 @@ Result<ConfHandle> source_conf(const KafkaSourceOptions& options, const std::str
 }
 
 Result<ConfHandle> sink_conf(const KafkaSinkOptions& options, const std::string& pipeline) {
-  constexpr std::array kCompressions{"none", "gzip", "snappy", "lz4", "zstd"};
-  const auto millis = std::chrono::ceil<std::chrono::milliseconds>(options.write_timeout).count();
+  // What is given up by the library may be written all the same, so it is where this side gives up, and nowhere else.
+  const auto millis = options.on_write_failure == OnWriteFailure::stall
+                          ? 0
+                          : std::chrono::ceil<std::chrono::milliseconds>(options.write_timeout).count();
+  const std::uint64_t largest = options.max_record_bytes.bytes;
   const Settings own{
       {"client.id", client_id(pipeline)},
       {"bootstrap.servers", joined(options.brokers)},
@@ -161,14 +174,18 @@ Result<ConfHandle> sink_conf(const KafkaSinkOptions& options, const std::string&
       {"acks", "all"},
       {"message.timeout.ms", std::to_string(millis)},
       // Of the records alone: the library counts what it puts around each of them too.
-      {"message.max.bytes", std::to_string(options.max_record_bytes.bytes + kAroundARecord)},
-      {"compression.codec", kCompressions[static_cast<std::size_t>(options.compression)]},
+      {"message.max.bytes", std::to_string(largest + kAroundARecord)},
+      // A topic's max.message.bytes bounds what is sent together, so that may not exceed one record that it takes.
+      {"batch.size", std::to_string(std::min(kUsualSet, largest - std::min(kAroundARecord, largest / 2)))},
+      {"compression.codec",
+       std::string(EnumNames<KafkaCompression>::names[static_cast<std::size_t>(options.compression)].first)},
       {"partitioner", options.partitioner == KafkaPartitioner::murmur2 ? "murmur2_random" : "consistent_random"},
       // A sealed batch is whole: nothing more comes that could be waited for.
       {"linger.ms", "0"},
+      {"reconnect.backoff.max.ms", "500"},
+      {"allow.auto.create.topics", "false"},
       {"queue.buffering.max.messages", std::to_string(std::max<std::uint64_t>(options.batch_records, 100'000))},
-      {"queue.buffering.max.kbytes",
-       std::to_string(((options.batch_bytes.bytes + options.max_record_bytes.bytes) >> 10U) + 1024)},
+      {"queue.buffering.max.kbytes", std::to_string(((options.batch_bytes.bytes + largest) >> 10U) + 1024)},
   };
   return conf_of(own, options.properties, Role::sink);
 }

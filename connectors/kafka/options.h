@@ -3,7 +3,10 @@
 // thread.
 #pragma once
 
+#include <array>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "connectors/kafka/handles.h"
 #include "millrace/base/result.h"
@@ -11,7 +14,24 @@
 #include "millrace/config/config.h"
 #include "millrace/connectors/kafka.h"
 
-namespace millrace::kafka {
+namespace millrace {
+
+template <>
+struct EnumNames<KafkaCompression> {
+  static constexpr std::array<std::pair<std::string_view, KafkaCompression>, 5> names{
+      {{"none", KafkaCompression::none},
+       {"gzip", KafkaCompression::gzip},
+       {"snappy", KafkaCompression::snappy},
+       {"lz4", KafkaCompression::lz4},
+       {"zstd", KafkaCompression::zstd}}};
+};
+template <>
+struct EnumNames<KafkaPartitioner> {
+  static constexpr std::array<std::pair<std::string_view, KafkaPartitioner>, 2> names{
+      {{"murmur2", KafkaPartitioner::murmur2}, {"crc32", KafkaPartitioner::crc32}}};
+};
+
+namespace kafka {
 
 /// What the last store of revoked partitions may take.
 inline constexpr Duration kLastStore = std::chrono::seconds(10);
@@ -26,4 +46,5 @@ void check(const KafkaSinkOptions& options, const ConfigSection& at, ConfigProbl
 [[nodiscard]] Result<ConfHandle> source_conf(const KafkaSourceOptions& options, const std::string& pipeline);
 [[nodiscard]] Result<ConfHandle> sink_conf(const KafkaSinkOptions& options, const std::string& pipeline);
 
-}  // namespace millrace::kafka
+}  // namespace kafka
+}  // namespace millrace

@@ -25,6 +25,9 @@ constexpr std::string_view kByPosition =
 constexpr std::string_view kCallback = "it is code, which a file cannot hold";
 constexpr std::string_view kDurable = "a record is acknowledged when every replica in sync has it, and written once";
 
+constexpr std::string_view kRetried = "the library tries until `write_timeout`, and so long records keep their order";
+constexpr std::string_view kLingers = "set `linger`; a batch that is sent is whole, and nothing more comes";
+
 constexpr std::array kDenied{
     Denied{"enable.auto.commit", kOfSource, kByPosition},
     Denied{"auto.commit.enable", kOfSource, kByPosition},
@@ -47,6 +50,12 @@ constexpr std::array kDenied{
     Denied{"enable.idempotence", kOfSink, kDurable},
     Denied{"acks", kOfSink, kDurable},
     Denied{"request.required.acks", kOfSink, kDurable},
+    Denied{"queuing.strategy", kOfSink, "records are sent in their order"},
+    Denied{"retries", kOfSink, kRetried},
+    Denied{"message.send.max.retries", kOfSink, kRetried},
+    Denied{"linger.ms", kOfSink, kLingers},
+    Denied{"queue.buffering.max.ms", kOfSink, kLingers},
+    Denied{"allow.auto.create.topics", kOfSink, "a topic that is misspelt would come into being"},
     Denied{"transactional.id", kOfSink, "this sink writes without transactions"},
     Denied{"delivery.report.only.error", kOfSink, "every record is waited for"},
     Denied{"enable.gapless.guarantee", kOfSink, "a record that is refused follows the record policy"},

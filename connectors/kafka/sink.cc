@@ -15,20 +15,6 @@
 namespace millrace {
 
 template <>
-struct EnumNames<KafkaCompression> {
-  static constexpr std::array<std::pair<std::string_view, KafkaCompression>, 5> names{
-      {{"none", KafkaCompression::none},
-       {"gzip", KafkaCompression::gzip},
-       {"snappy", KafkaCompression::snappy},
-       {"lz4", KafkaCompression::lz4},
-       {"zstd", KafkaCompression::zstd}}};
-};
-template <>
-struct EnumNames<KafkaPartitioner> {
-  static constexpr std::array<std::pair<std::string_view, KafkaPartitioner>, 2> names{
-      {{"murmur2", KafkaPartitioner::murmur2}, {"crc32", KafkaPartitioner::crc32}}};
-};
-template <>
 struct EnumNames<OnWriteFailure> {
   static constexpr std::array<std::pair<std::string_view, OnWriteFailure>, 3> names{
       {{"stall", OnWriteFailure::stall}, {"fail", OnWriteFailure::fail}, {"drop", OnWriteFailure::drop}}};
@@ -46,6 +32,7 @@ class TopicSink final : public Sink {
     SealPolicy policy;
     policy.max_bytes = options_.batch_bytes.bytes;
     policy.max_records = options_.batch_records;
+    policy.uncounted = encode::kFrameBytes;
     policy.max_age = options_.linger;
     return policy;
   }
@@ -57,12 +44,19 @@ class TopicSink final : public Sink {
   }
   RetryPolicy retry_policy() const override {
     RetryPolicy policy;
+    // The library waits between its own tries; a new one finds out at once whether the brokers are back.
+    policy.backoff = {std::chrono::milliseconds(100), std::chrono::seconds(1), 2.0};
     policy.max_attempts = static_cast<int>(options_.max_attempts);
     policy.on_failure = options_.on_write_failure;
     return policy;
   }
   SinkTraits traits() const override {
-    return {.concurrency = options_.write_concurrency, .ordered = true, .writes_time_out = true};
+    // Of each record the library's own account, and its bytes: as they wait, as they are sent, and packed.
+    const std::uint64_t bytes = options_.batch_bytes.bytes + options_.max_record_bytes.bytes;
+    return {.concurrency = options_.write_concurrency,
+            .ordered = true,
+            .writes_time_out = true,
+            .writer_memory = options_.batch_records * kAccountOfARecord + 3 * bytes};
   }
 
   Result<void> open(SinkContext context) override {
@@ -73,7 +67,12 @@ class TopicSink final : public Sink {
   }
 
   Result<std::unique_ptr<Writer>> make_writer() override {
-    return TopicWriter::make(options_, context_.pipeline, metrics_, context_.log);
+    MILLRACE_ASSIGN(auto writer, TopicWriter::make({.options = options_,
+                                                    .pipeline = context_.pipeline,
+                                                    .metrics = metrics_,
+                                                    .log = context_.log,
+                                                    .clock = context_.clock}));
+    return writer;
   }
 
  private:
@@ -88,6 +87,7 @@ class TopicSink final : public Sink {
       Result<void> looked = look_once(client->get(), topic.get());
       if (looked || !looked.error().is_retryable()) return looked;
       if (auto fatal = client->fatal()) return fail(*std::move(fatal));
+      if (auto refused = client->refused()) return fail(*std::move(refused));
       if (context.stop_requested && context.stop_requested()) {
         return fail(Error::fatal(ErrorCode::cancelled, "kafka: stopped before the brokers had answered"));
       }
@@ -109,14 +109,16 @@ class TopicSink final : public Sink {
     const rd_kafka_metadata_t* found = nullptr;
     const std::string doing = fmt::format("asking for topic '{}'", options_.topic);
     const auto code = rd_kafka_metadata(handle, 0, topic, &found, kAskMillis);
-    if (code != RD_KAFKA_RESP_ERR_NO_ERROR) return fail(error_of(code, doing));
+    if (code != RD_KAFKA_RESP_ERR_NO_ERROR) return fail(error_of(code, doing, {}, Role::sink));
     const MetadataHandle metadata(found);
-    if (metadata->topic_cnt != 1) return fail(error_of(RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART, doing));
-    if (metadata->topics[0].err != RD_KAFKA_RESP_ERR_NO_ERROR) return fail(error_of(metadata->topics[0].err, doing));
+    if (metadata->topic_cnt != 1) return fail(error_of(RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART, doing, {}, Role::sink));
+    if (metadata->topics[0].err != RD_KAFKA_RESP_ERR_NO_ERROR)
+      return fail(error_of(metadata->topics[0].err, doing, {}, Role::sink));
     return {};
   }
 
   static constexpr int kAskMillis = 500;
+  static constexpr std::uint64_t kAccountOfARecord = 256;
 
   const KafkaSinkOptions options_;
   SinkContext context_;
@@ -133,18 +135,22 @@ const Schema<KafkaSinkOptions>& KafkaSink::schema() {
         "kafka",
         "Writes records to a topic of Kafka, with their key, headers and timestamp. A record is acknowledged "
         "once every replica in sync has it; the library's own retries write it once, one that is sent again "
-        "after a failure or a crash may stand there twice. Records of one partition of the source keep their "
-        "order.");
+        "after a failure or a crash may stand there twice. Records of one partition of the source that go to one "
+        "partition of the topic keep their order. A record keeps its time, in milliseconds: brokers that keep "
+        "records for a time delete old ones at once, so give the topic a retention that reaches back to them, or "
+        "message.timestamp.type=LogAppendTime. A record without a value, as compacted topics have them, is written "
+        "with an empty one.");
     s.required("brokers", &Options::brokers, "Where to ask for the cluster: `host:port` of some of its brokers.",
                {.example = "[kafka-1:9092, kafka-2:9092]"});
     s.required("topic", &Options::topic, "The topic, which has to be there.", {.example = "orders-clean"});
     s.optional("partitioner", &Options::partitioner,
                "How a key chooses its partition: `murmur2` as Java's clients do, `crc32` as librdkafka's do. Records "
-               "without a key go anywhere.");
+               "without a key go anywhere; for `crc32` an empty key is none.");
     s.optional("compression", &Options::compression, "Of what is sent, and stored.");
     s.optional("max_record_bytes", &Options::max_record_bytes,
                "Largest record, with key and headers: a larger one is a record error, as `on_error` of `decode` says. "
-               "Not above max.message.bytes of the topic.",
+               "max.message.bytes of the topic bounds what is sent together, and this bounds that too: keep it 1 KiB "
+               "below.",
                {.min = 1000, .max = 900'000'000});
     s.optional("linger", &Options::linger, "How long records wait for company.", {.min = 0.001, .max = 3600});
     s.optional("batch_bytes", &Options::batch_bytes, "Bytes that are sent and waited for together, for each lane.",
@@ -152,8 +158,11 @@ const Schema<KafkaSinkOptions>& KafkaSink::schema() {
     s.optional("batch_records", &Options::batch_records, "The same in records.", {.min = 1, .max = 10'000'000});
     s.optional("write_concurrency", &Options::write_concurrency,
                "Producers, each with connections of its own. Lanes share them.", {.min = 1, .max = 64});
-    s.optional("write_timeout", &Options::write_timeout,
-               "How long brokers may take to acknowledge a record before it is sent anew.", {.min = 1, .max = 3600});
+    s.optional(
+        "write_timeout", &Options::write_timeout,
+        "How long brokers may take to acknowledge records. With `stall`, they are waited for further; with `fail` "
+        "and `drop`, they are sent anew, and may then stand there twice.",
+        {.min = 1, .max = 3600});
     s.optional(
         "on_write_failure", &Options::on_write_failure,
         "What becomes of records that cannot be written: `stall` waits as long as it takes, `fail` ends the run and "

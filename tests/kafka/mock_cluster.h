@@ -29,9 +29,9 @@ namespace millrace::kafka {
 
 class MockCluster {
  public:
-  explicit MockCluster(int partitions = 1) {
+  explicit MockCluster(int partitions = 1, int brokers = 1) {
     rd_kafka_conf_t* conf = rd_kafka_conf_new();
-    rd_kafka_conf_set(conf, "test.mock.num.brokers", "1", nullptr, 0);
+    rd_kafka_conf_set(conf, "test.mock.num.brokers", std::to_string(brokers).c_str(), nullptr, 0);
     rd_kafka_conf_set(conf, "linger.ms", "0", nullptr, 0);
     handle_ = rd_kafka_new(RD_KAFKA_PRODUCER, conf, nullptr, 0);
     cluster_ = rd_kafka_handle_mock_cluster(handle_);
