@@ -62,6 +62,17 @@ Result<void> check_letters(const PipelineConfig& config) {
     return told_of(at, fail(Error::config("records and dead letters would both go to standard output, where nobody "
                                           "could tell them apart; give one of them another place")));
   }
+#ifdef MILLRACE_HAS_KAFKA
+  if (config.sink->name == "kafka") {
+    MILLRACE_ASSIGN(const KafkaSinkOptions records, KafkaSink::schema().parse(config.sink_section));
+    MILLRACE_ASSIGN(const KafkaSinkOptions letters, KafkaSink::schema().parse(at));
+    const KafkaSourceOptions reader{.brokers = records.brokers, .topics = {records.topic}};
+    if (KafkaSink::check_not_feeding(reader, letters)) return {};
+    return told_of(at, fail(Error::config(fmt::format("dead letters would go to topic '{}', which has the records; "
+                                                      "give them a topic of their own",
+                                                      letters.topic))));
+  }
+#endif
   if (config.sink->name != "s3") return {};
   MILLRACE_ASSIGN(const S3SinkOptions sink, S3Sink::schema().parse(config.sink_section));
   MILLRACE_ASSIGN(const S3SinkOptions letters, S3Sink::schema().parse(at));

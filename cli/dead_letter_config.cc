@@ -15,12 +15,20 @@ namespace {
 constexpr std::array<std::string_view, 5> kWrapperKeys{"wrap", "include_metadata", "include_headers", "mark_encoding",
                                                        "timestamp_precision"};
 
+/// What sinks call what becomes of what they cannot write.
+constexpr std::array<std::string_view, 2> kFailureKeys{"on_upload_failure", "on_write_failure"};
+
 /// As OptionReader reads a choice: without regard to case.
-bool drops(const ConfigSection& sink) {
+bool says_drop(const ConfigSection& choice) {
   const auto equal = [](char given, char lower) {
     return given == lower || (given >= 'A' && given <= 'Z' && given - 'A' + 'a' == lower);
   };
-  return std::ranges::equal(sink.child("on_upload_failure").text(), std::string_view("drop"), equal);
+  return std::ranges::equal(choice.text(), std::string_view("drop"), equal);
+}
+
+bool drops(const ConfigSection& sink) {
+  return std::ranges::any_of(kFailureKeys,
+                             [&](std::string_view key) { return says_drop(sink.child(std::string(key))); });
 }
 
 /// The section of decode in which a record can be skipped; empty where payloads pass unread.
@@ -57,11 +65,12 @@ void check_dead_letter(const ConfigSection& at, const PipelineConfig& config, Co
                              "remove it",
                              given.path()));
   }
-  if (drops(sink)) {
-    problems.add(sink.child("on_upload_failure").where(),
-                 fmt::format("{}.on_upload_failure: a dead letter that is dropped would be kept nowhere; use stall or "
-                             "fail",
-                             sink.path()));
+  for (const std::string_view key : kFailureKeys) {
+    const ConfigSection given = sink.child(std::string(key));
+    if (!says_drop(given)) continue;
+    problems.add(
+        given.where(),
+        fmt::format("{}: a dead letter that is dropped would be kept nowhere; use stall or fail", given.path()));
   }
   if (config.decode.on_error != OnError::skip && !drops(config.sink_section)) {
     problems.add(at.key_where(),

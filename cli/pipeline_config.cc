@@ -402,7 +402,8 @@ ComponentDescription describe_pipeline_file(const Registry& registry) {
   file.options.push_back(connectors_of(
       "dead_letter",
       "Where records that are skipped (on_error: skip) are kept, with where they came from and why they were skipped, "
-      "before the position moves past them; and files that the sink gives up (on_upload_failure: drop). Its place is "
+      "before the position moves past them; and what the sink gives up (on_upload_failure or on_write_failure: drop). "
+      "Its place is "
       "neither equal to, nor above, nor below the sink's prefix, and neither equal to nor below the source's.",
       registry.sinks()));
   file.options.back().required = false;

@@ -20,6 +20,7 @@ struct FakeSource {
 struct FakeSink {
   Secret password;
   std::string on_upload_failure;
+  std::string on_write_failure;
 };
 
 const Schema<FakeSource>& source_schema() {
@@ -36,6 +37,7 @@ const Schema<FakeSink>& sink_schema() {
     Schema<FakeSink> s("sea", "A sink.");
     s.optional("password", &FakeSink::password, "Who.");
     s.optional("on_upload_failure", &FakeSink::on_upload_failure, "What then.");
+    s.optional("on_write_failure", &FakeSink::on_write_failure, "What then.");
     return s;
   }();
   return schema;
@@ -174,13 +176,16 @@ TEST(PipelineConfig, ADeadLetterPlaceIsAnySink) {
 }
 
 TEST(PipelineConfig, ADeadLetterPlaceForWhatTheSinkGivesUp) {
-  const Config config =
-      parsed("source: {river: {url: x}}\nsink: {sea: {on_upload_failure: drop}}\ndead_letter: {sea: {}}\n");
-  const auto read = PipelineConfig::read(config, registry());
-  EXPECT_TRUE(read) << (read ? "" : read.error().message());
-  EXPECT_EQ(refused_too("decode: {json: {on_error: skip}}\ndead_letter: {sea: {on_upload_failure: drop}}\n"),
-            "p.yaml:4:40: dead_letter.sea.on_upload_failure: a dead letter that is dropped would be kept nowhere; use "
-            "stall or fail");
+  for (const std::string key : {"on_upload_failure", "on_write_failure"}) {
+    const Config config =
+        parsed("source: {river: {url: x}}\nsink: {sea: {" + key + ": drop}}\ndead_letter: {sea: {}}\n");
+    const auto read = PipelineConfig::read(config, registry());
+    EXPECT_TRUE(read) << (read ? "" : read.error().message());
+    EXPECT_THAT(refused_too("decode: {json: {on_error: skip}}\ndead_letter: {sea: {" + key + ": drop}}\n"),
+                AllOf(StartsWith("p.yaml:4:"), HasSubstr("dead_letter.sea." + key +
+                                                         ": a dead letter that is dropped would be kept nowhere; use "
+                                                         "stall or fail")));
+  }
 }
 
 TEST(PipelineConfigRefuses, ADeadLetterPlaceThatNothingWouldReach) {

@@ -31,6 +31,7 @@ auto ask(const Asking& asking, StopSignal& stop, SteadyTime until, Once once) ->
   for (;;) {
     if (stop.requested()) return fail(stopped());
     auto answer = once();
+    if (asking.alone) rd_kafka_poll(asking.client->get(), 0);
     if (answer || !answer.error().is_retryable() || answer.error().code() == ErrorCode::fenced) return answer;
     if (const auto fatal = asking.client->fatal()) return fail(*fatal);
     if (const auto refused = asking.client->refused(); refused && until != SteadyTime::max()) return fail(*refused);

@@ -29,6 +29,7 @@ struct Asking {
   Clock* clock = &Clock::real();
   Random* random = &Random::system();
   Logger log;
+  bool alone = false;  ///< nobody else serves the client, so what goes wrong is heard here or nowhere
 };
 
 /// The cluster as it was when the run began.

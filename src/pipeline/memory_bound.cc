@@ -281,7 +281,7 @@ std::vector<MemoryPart> memory_bound(const PipelineOptions& options, const Decod
       const std::uint64_t given_up = as_letter(letter_spec, chunk.whole);
       parts.push_back(
           {std::string(kOfLetters) + "files given up", bounded_product(writers, given_up),
-           fmt::format("{} x a file or chunk as a letter (on_upload_failure: drop)", of_these(writers, "writer")),
+           fmt::format("{} x a file or chunk as a letter (the sink may drop it)", of_these(writers, "writer")),
            DataStage::write});
       longest = std::max(longest, given_up);
     }

@@ -7,9 +7,9 @@
 
 #include <algorithm>
 #include <map>
-#include <thread>
 
 #include "connectors/kafka/writer.h"
+#include "millrace/base/sync.h"
 #include "tests/kafka/mock_cluster.h"
 
 namespace millrace::kafka {
@@ -137,8 +137,8 @@ TEST(KafkaWriter, INV1_WhatIsNotFramedIsRefusedAndNotAcknowledged) {
   EXPECT_THAT(values_in(cluster), testing::IsEmpty());
 }
 
-// M01: what another sink gave up is one letter, and stands for all of its records.
-TEST(KafkaWriter, M01_ALetterMayBeOfManyRecords) {
+// What another sink gave up is one letter, and stands for all of its records.
+TEST(KafkaWriter, ALetterMayBeOfManyRecords) {
   MockCluster cluster;
   WriterRig rig(cluster);
   SealedBatch letter = batch_of({{"ten records"}});
@@ -215,15 +215,16 @@ TEST(KafkaWriter, WithoutTheRightToWriteOnceItSaysWhichRight) {
 
 /// A write on a thread of its own, once the library has all records of it.
 struct BackgroundWrite {
-  BackgroundWrite(TopicWriter& writer, SealedBatch& batch) : thread([&] { written = writer.write(batch); }) {
-    while (rd_kafka_outq_len(writer.client().get()) < static_cast<int>(batch.chunk.records)) std::this_thread::yield();
+  BackgroundWrite(TopicWriter& writer, SealedBatch& batch) : thread("writer", [&] { written = writer.write(batch); }) {
+    while (rd_kafka_outq_len(writer.client().get()) < static_cast<int>(batch.chunk.records)) {
+    }
   }
   const Result<Receipt>& join() {
     thread.join();
     return written;
   }
   Result<Receipt> written = fail(Error::fatal(ErrorCode::closed, "not written"));
-  std::thread thread;
+  Thread thread;
 };
 
 // Nothing is acknowledged for an hour; what hangs does so until the test is ended.
