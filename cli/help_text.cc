@@ -36,10 +36,13 @@ const HelpText& help_of(std::string_view command) {
         {"millrace explain FILE [OPTIONS]", "millrace explain --from URL --to URL [--set PATH=VALUE]... [OPTIONS]"},
         {"millrace explain pipeline.yaml", "millrace explain pipeline.yaml --records sample.ndjson",
          "millrace explain pipeline.yaml --format json --set 'sink.s3.path_template={topic}/{field.type}'"},
-        "\nFirst the data's way: for each stage its thread, what stands there, and what it holds at most with the option\n"
+        "\nFirst the data's way: for each stage its thread, what stands there, and what it holds at most with the "
+        "option\n"
         "that sets it. Behind it, where the sink names objects, sample keys for the path_template of the file: of a\n"
-        "partition's first two files, of another partition, of another topic. With --records, the file that each record\n"
-        "of a sample would go to, and where null_fallback would stand for a value. Exit code 1 when one of them has no\n"
+        "partition's first two files, of another partition, of another topic. With --records, the file that each "
+        "record\n"
+        "of a sample would go to, and where null_fallback would stand for a value. Exit code 1 when one of them has "
+        "no\n"
         "key.\n"}},
       {"validate",
        {"Checks pipeline files and tells every problem with its place; opens nothing.",

@@ -10,6 +10,7 @@
 #include "connectors/kafka/options.h"
 #include "connectors/kafka/sink_metrics.h"
 #include "connectors/kafka/writer.h"
+#include "millrace/base/printable.h"
 #include "millrace/connectors/kafka.h"
 
 namespace millrace {
@@ -197,12 +198,17 @@ Result<std::unique_ptr<Sink>> KafkaSink::make(const ConfigSection& section, cons
 }
 
 SinkKind KafkaSink::kind() {
-  return {"kafka", schema().description(),
-          [](const ConfigSection& section) -> Result<void> {
-            MILLRACE_TRY(schema().parse(section));
-            return {};
-          },
-          [](const ConfigSection& section, const BuildContext& context) { return make(section, context); }};
+  SinkKind kind{"kafka", schema().description(),
+                [](const ConfigSection& section) -> Result<void> {
+                  MILLRACE_TRY(schema().parse(section));
+                  return {};
+                },
+                [](const ConfigSection& section, const BuildContext& context) { return make(section, context); }};
+  kind.place = [](const ConfigSection& section) -> Result<std::string> {
+    MILLRACE_ASSIGN(const KafkaSinkOptions options, schema().parse(section));
+    return fmt::format("produces to topic '{}' of {}", printable(options.topic), printable(options.brokers.front()));
+  };
+  return kind;
 }
 
 Result<void> KafkaSink::check_not_feeding(const KafkaSourceOptions& source, const KafkaSinkOptions& sink) {
