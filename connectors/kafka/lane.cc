@@ -85,12 +85,17 @@ Result<PollResult> KafkaLane::poll(std::size_t max_records, Duration timeout) {
   return batch();
 }
 
-/// The first wait is for one message: the library waits for all it is asked for.
+/// One by one: librdkafka 2.0 forgets what it has put into a batch (rd_kafka_consume_batch_queue) when an assignment
+/// changes meanwhile, counts it as read, and goes on behind it. Of one message that cannot happen.
 std::size_t KafkaLane::fetch(std::size_t max_records, Duration timeout) {
   fetched_.resize(std::max<std::size_t>(max_records, 1));
-  const std::size_t wanted = timeout > Duration::zero() ? 1 : fetched_.size();
-  const auto got = rd_kafka_consume_batch_queue(setup_.queue->get(), millis_of(timeout), fetched_.data(), wanted);
-  return static_cast<std::size_t>(std::max<std::int64_t>(got, 0));
+  std::size_t count = 0;
+  for (int millis = millis_of(timeout); count < fetched_.size(); millis = 0) {
+    rd_kafka_message_t* const message = rd_kafka_consume_queue(setup_.queue->get(), millis);
+    if (message == nullptr) break;
+    fetched_[count++] = message;
+  }
+  return count;
 }
 
 Result<void> KafkaLane::take(Message message) {
