@@ -182,9 +182,10 @@ TEST(PipelineConfig, ADeadLetterPlaceForWhatTheSinkGivesUp) {
     const auto read = PipelineConfig::read(config, registry());
     EXPECT_TRUE(read) << (read ? "" : read.error().message());
     EXPECT_THAT(refused_too("decode: {json: {on_error: skip}}\ndead_letter: {sea: {" + key + ": drop}}\n"),
-                AllOf(StartsWith("p.yaml:4:"), HasSubstr("dead_letter.sea." + key +
-                                                         ": a dead letter that is dropped would be kept nowhere; use "
-                                                         "stall or fail")));
+                testing::AllOf(testing::StartsWith("p.yaml:4:"),
+                               testing::HasSubstr("dead_letter.sea." + key +
+                                                  ": a dead letter that is dropped would be kept nowhere; use "
+                                                  "stall or fail")));
   }
 }
 
