@@ -64,6 +64,8 @@ std::string encode_text(const EncodeSpec& spec) {
                                     : fmt::format("raw, '{}' behind each record", printable(spec.delimiter));
     case EncodeFormat::rows:
       return "a row of columns each";
+    case EncodeFormat::framed:
+      return "the record's bytes, with key, headers and time beside them";
     case EncodeFormat::json_lines:
       format = "json_lines";
       break;
@@ -82,6 +84,7 @@ std::string encode_text(const EncodeSpec& spec) {
 /// Letters go without a wrapper of the sink's: they are one (docs/formats/dead_letter.md).
 std::string letter_text(const EncodeSpec& spec) {
   if (spec.format == EncodeFormat::discard || spec.format == EncodeFormat::raw) return encode_text(spec);
+  if (spec.format == EncodeFormat::framed) return "a letter each, as JSON";
   return spec.format == EncodeFormat::json_array ? "json_array of letters" : "json_lines of letters";
 }
 
