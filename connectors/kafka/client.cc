@@ -52,8 +52,10 @@ std::optional<Error> Client::refused() const {
 void Client::on_error(rd_kafka_t* handle, int code, const char* reason, void* opaque) {
   Client& self = of(opaque);
   constexpr std::string_view kDoing = "the connection to the brokers";
-  Error error = code == RD_KAFKA_RESP_ERR__FATAL ? fatal_error_of(handle, kDoing)
-                                                 : error_of(static_cast<rd_kafka_resp_err_t>(code), kDoing, reason);
+  const Role role = rd_kafka_type(handle) == RD_KAFKA_PRODUCER ? Role::sink : Role::source;
+  Error error = code == RD_KAFKA_RESP_ERR__FATAL
+                    ? fatal_error_of(handle, kDoing)
+                    : error_of(static_cast<rd_kafka_resp_err_t>(code), kDoing, reason, role);
   self.log_.warn("kafka: trouble with the brokers", {{"error", error.message()}});
   const MutexLock lock(self.mutex_);
   self.trouble_ = error.message();

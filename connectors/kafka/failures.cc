@@ -27,6 +27,8 @@ std::optional<Class> class_in_writing(rd_kafka_resp_err_t code) noexcept {
     case RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE:
       return Class{ErrorClass::record, ErrorCode::too_large,
                    "; raise max.message.bytes of the topic and `max_record_bytes`, or send smaller records"};
+    case RD_KAFKA_RESP_ERR__DESTROY:  // of a partition that went while its topic seemed to be gone
+      return Class{ErrorClass::retryable, ErrorCode::unavailable, ""};
     case RD_KAFKA_RESP_ERR_INVALID_MSG:
     case RD_KAFKA_RESP_ERR_INVALID_RECORD:
     case RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP:

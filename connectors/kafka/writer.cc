@@ -72,7 +72,10 @@ Result<Receipt> TopicWriter::write(SealedBatch& batch) {
   // A producer that has lost its place among its own messages cannot go on; another one can. So it is with one that
   // has messages of a batch that was given up.
   const bool another = client_ == nullptr || fatal() != RD_KAFKA_RESP_ERR_NO_ERROR;
-  if (another || (token_ != batch.token && under_way_ != 0)) MILLRACE_TRY(connect());
+  if (another || (token_ != batch.token && under_way_ != 0)) {
+    // The first one was made of the same settings: what is missing now may come back.
+    if (auto made = connect(); !made) return fail(std::move(made).error().as(ErrorClass::retryable));
+  }
   MILLRACE_ASSIGN(const std::string_view body, batch.body());
   if (token_ == batch.token) {
     begin_again();
@@ -103,7 +106,9 @@ Result<void> TopicWriter::begin(const SealedBatch& batch, std::string_view body)
   bytes_ = 0;
   encode::FramedReader reader(body);
   for (encode::FramedRecord record; reader.next(record);) {
-    sent_.push_back({.writer = this, .offset = record.offset.value()});
+    // An empty key is none to crc32.
+    const bool keyed = record.has_key && (!record.key.empty() || setup_.options.partitioner != KafkaPartitioner::crc32);
+    sent_.push_back({.writer = this, .offset = record.offset.value(), .keyed = keyed});
     bytes_ += record.size;
   }
   const std::size_t found = sent_.size();
@@ -123,12 +128,12 @@ Result<void> TopicWriter::begin(const SealedBatch& batch, std::string_view body)
 void TopicWriter::begin_again() {
   if (under_way_ != 0) return;
   std::vector<bool> broken;  // by partition
-  bool all_broken = false;   // where one went is not known
+  bool all_broken = false;   // where one goes is not known
   for (Sent& one : sent_) {
     const auto partition = static_cast<std::size_t>(std::max(one.partition, 0));
     if (one.state == Sent::State::acknowledged) {
       if (!all_broken && (partition >= broken.size() || !broken[partition])) continue;
-    } else if (one.partition < 0) {
+    } else if (one.partition < 0 || !one.keyed) {
       all_broken = true;
     } else {
       if (partition >= broken.size()) broken.resize(partition + 1);
@@ -148,7 +153,8 @@ void TopicWriter::send_waiting(std::string_view body, SteadyTime until, bool one
     if (!send(record, sent, until)) return;  // what lies behind it comes with the next try
     if (!one_by_one) continue;
     wait_for_reports(until);
-    if (under_way_ != 0) return;
+    const bool gone_wrong = sent.state == Sent::State::refused && !too_large(sent.code);
+    if (under_way_ != 0 || gone_wrong || setup_.clock->now() >= until) return;
   }
 }
 
@@ -177,7 +183,9 @@ bool TopicWriter::send(const encode::FramedRecord& record, Sent& sent, SteadyTim
     }
     const auto code = rd_kafka_error_code(failed.get());
     const bool full = code == RD_KAFKA_RESP_ERR__QUEUE_FULL;
-    if (full && !cancelled_.load(memory_order_relaxed) && setup_.clock->now() < until) {
+    // A broker that has just started may not know the topic yet; the library asks again each second.
+    const bool unknown = code == RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC || code == RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION;
+    if ((full || unknown) && !cancelled_.load(memory_order_relaxed) && setup_.clock->now() < until) {
       rd_kafka_poll(client_->get(), kStepMillis);
       continue;
     }
@@ -219,9 +227,12 @@ void TopicWriter::wait_for_reports(SteadyTime until) {
 }
 
 bool TopicWriter::several_are_too_large() const {
-  return under_way_ == 0 && fatal() == RD_KAFKA_RESP_ERR_NO_ERROR &&
-         std::ranges::count_if(
-             sent_, [](const Sent& one) { return one.state == Sent::State::refused && too_large(one.code); }) > 1;
+  return under_way_ == 0 && fatal() == RD_KAFKA_RESP_ERR_NO_ERROR && std::ranges::count_if(sent_, [](const Sent& one) {
+                                                                       // Without a partition it was not sent, but too
+                                                                       // large by itself.
+                                                                       return one.state == Sent::State::refused &&
+                                                                              one.partition >= 0 && too_large(one.code);
+                                                                     }) > 1;
 }
 
 void TopicWriter::tell_counts() {

@@ -47,6 +47,7 @@ class TopicWriter final : public Writer {
     enum class State { waiting, under_way, acknowledged, refused };
     TopicWriter* writer = nullptr;
     std::int64_t offset = 0;  ///< where it came from
+    bool keyed = false;       ///< it goes to the same partition again
     State state = State::waiting;
     std::int32_t partition = -1;                                  ///< where it goes; negative until that is known
     rd_kafka_resp_err_t code = RD_KAFKA_RESP_ERR__MSG_TIMED_OUT;  ///< why it is not acknowledged

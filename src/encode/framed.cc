@@ -60,9 +60,10 @@ Result<void> append_framed(ByteBuffer& out, std::string_view value, const Record
   std::size_t size = value.size() + meta.key.size();
   for (std::size_t i = 0; i < meta.header_count; ++i) {
     const Header& header = meta.headers[i];
-    size += header.name.size() + header.value.size();
+    // What stands around it counts, as it does on the wire: so many empty ones are large too.
     front.headers_size += sizeof(HeaderFront) + header.name.size() + header.value.size();
   }
+  size += front.headers_size;
   if (limit != 0 && size > limit) [[unlikely]]
     return fail(too_large(meta, size, limit));
   append_plain(out, front);

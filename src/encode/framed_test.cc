@@ -100,14 +100,15 @@ TEST(Framed, AnEmptyKeyIsNotNone) {
 
 TEST(Framed, ARecordThatIsTooLargeIsARecordErrorAndLeavesNothing) {
   ByteBuffer out;
-  EXPECT_TRUE(append(out, {"12345", "67", {{"8", "9"}}, 1}, 0, 9));
+  // A header's frame has 16 bytes.
+  EXPECT_TRUE(append(out, {"12345", "67", {{"8", "9"}}, 1}, 0, 25));
   const std::size_t before = out.size();
-  const auto refused = append(out, {"12345", "67", {{"8", "90"}}, 1}, 1, 9);
+  const auto refused = append(out, {"12345", "67", {{"8", "90"}}, 1}, 1, 25);
   ASSERT_FALSE(refused);
   EXPECT_TRUE(refused.error().is_record());
   EXPECT_EQ(refused.error().code(), ErrorCode::too_large);
-  EXPECT_THAT(refused.error().message(), testing::AllOf(testing::HasSubstr("offset 1"), testing::HasSubstr("10 bytes"),
-                                                        testing::HasSubstr("max_record_bytes of the sink is 9")));
+  EXPECT_THAT(refused.error().message(), testing::AllOf(testing::HasSubstr("offset 1"), testing::HasSubstr("26 bytes"),
+                                                        testing::HasSubstr("max_record_bytes of the sink is 25")));
   EXPECT_EQ(out.size(), before);
 }
 

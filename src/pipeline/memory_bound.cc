@@ -221,9 +221,11 @@ void add_conversions(const Sink& sink, const ChunkBound& chunk, std::uint64_t re
 
 void add_writers(const Sink& sink, std::string_view of, std::vector<MemoryPart>& parts) {
   const std::uint64_t writers = std::max<std::size_t>(sink.traits().concurrency, 1);
-  parts.push_back({std::string(of) + "writers", bounded_product(writers, kWriterBuffer),
-                   fmt::format("{}, {} each", of_these(writers, "writer"), bytes_text(kWriterBuffer)),
-                   DataStage::write});
+  // Of files in columns add_conversions has told it.
+  const bool told = sink.encode_spec().format == EncodeFormat::rows;
+  const std::uint64_t each = bounded_sum(kWriterBuffer, told ? 0 : sink.traits().writer_memory);
+  parts.push_back({std::string(of) + "writers", bounded_product(writers, each),
+                   fmt::format("{}, {} each", of_these(writers, "writer"), bytes_text(each)), DataStage::write});
 }
 
 }  // namespace

@@ -45,8 +45,10 @@ TEST(MemoryBound, INV7_AWriterHoldsAFileInColumns) {
   EXPECT_EQ(parts_of(sink, 1, 3 * kMi, json).at("files in columns"), 2 * (group + 8 * kMi));
   // A row is read once more than it is decoded: with a copy and its tokens.
   EXPECT_EQ(parts_of(sink, 5, 3 * kMi, json).at("decoding"), 5 * (13 + 8) * 3 * kMi);
+  EXPECT_EQ(parts_of(sink, 1, 3 * kMi, json).at("writers"), 2 * kMi) << "what is told with the columns counts once";
   sink.spec.format = EncodeFormat::json_lines;
   EXPECT_FALSE(parts_of(sink, 1, 3 * kMi, json).contains("files in columns"));
+  EXPECT_EQ(parts_of(sink, 1, 3 * kMi, json).at("writers"), 2 * 8 * kMi) << "copies of a client library, say";
 }
 
 TEST(MemoryBound, INV7_ChunksAreAsLargeAsTheirLimitAndOneRecord) {

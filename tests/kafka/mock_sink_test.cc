@@ -312,6 +312,24 @@ TEST(KafkaWriter, ASetThatIsTooLargeIsSentOneByOne) {
   EXPECT_EQ(values_in(cluster), numbers(20));
 }
 
+// Letters have no limit on their lane: what is too large by itself is no set that could be sent one by one.
+TEST(KafkaWriter, WhatTheLibraryRefusesItselfSendsNoOthersAgain) {
+  MockCluster cluster;
+  WriterRig rig(cluster);
+  rig.setup.options.max_record_bytes.bytes = 2000;
+  TopicWriter& writer = rig.open();
+  std::vector<Put> records = numbered(3);
+  records.push_back({std::string(3000, 'x'), "k"});
+  records.push_back({std::string(3000, 'y'), "k"});
+  records.push_back({"last", "k"});
+  SealedBatch batch = batch_of(records);
+  const auto refused = writer.write(batch);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), ErrorCode::too_large) << refused.error().describe();
+  EXPECT_THAT(refused.error().message(), HasSubstr("offset 3"));
+  EXPECT_EQ(values_in(cluster), (std::vector<std::string>{"0", "1", "2", "last"}));
+}
+
 // Two brokers lead a partition each, and one refuses.
 TEST(KafkaWriter, ARetrySendsAgainOnlyWhatStandsBehindAFailureInItsPartition) {
   MockCluster cluster(2, 2);
