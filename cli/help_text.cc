@@ -32,7 +32,7 @@ const HelpText& help_of(std::string_view command) {
         "\nObjects, bytes, codecs, how the lanes are dealt, requests, the most memory, rights, and where a run would\n"
         "begin. Exit code 1 when a run would fail.\n"}},
       {"explain",
-       {"Shows a pipeline stage by stage, and how the objects of a run are called; opens nothing.",
+       {"Shows a pipeline stage by stage, and how its objects are called; opens nothing.",
         {"millrace explain FILE [OPTIONS]", "millrace explain --from URL --to URL [--set PATH=VALUE]... [OPTIONS]"},
         {"millrace explain pipeline.yaml", "millrace explain pipeline.yaml --records sample.ndjson",
          "millrace explain pipeline.yaml --format json --set 'sink.s3.path_template={topic}/{field.type}'"},

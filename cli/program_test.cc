@@ -259,7 +259,7 @@ constexpr BadFile kBadFiles[] = {
     {"UnknownConnector", "source: {{s4: {{}}}}\nsink: {{stdout: {{}}}}\n",
      ":1:10: source.s4: unknown; did you mean 's3'?"},
     {"NoSink", "source: {{s3: {{url: {in}, checkpoint: {{url: {m}}}}}}}\n",
-     ":1:1: sink: is required: one of s3, stdout, blackhole"},
+     ":1:1: sink: is required: one of s3, kafka, stdout, blackhole"},
     {"RawWithoutDelimiter",
      "source: {{s3: {{url: {in}, checkpoint: {{url: {m}}}}}}}\nsink: {{s3: {{url: {out}, output_format: raw}}}}\n",
      ":2:"},
@@ -285,7 +285,7 @@ TEST_F(Program, ValidateTellsEveryProblemOfEveryFile) {
   EXPECT_THAT(lines_of(ended.err), ElementsAre(bad + ":1:12: pipeline.nam: unknown key; did you mean 'name'?",
                                                bad + ":1:29: pipeline.threads: expects an integer, found 'y'",
                                                bad + ":2:10: source.s4: unknown; did you mean 's3'?",
-                                               bad + ":1:1: sink: is required: one of s3, stdout, blackhole"));
+                                               bad + ":1:1: sink: is required: one of s3, kafka, stdout, blackhole"));
 }
 
 TEST_F(Program, AnOutputThatWouldBeReadIsRefused) {

@@ -60,8 +60,9 @@ TEST(KeyTemplate, APartitionIsCountedAsItsTopicCountsWhereTheTopicIsNamed) {
   o.partition = PartitionId(2);
   EXPECT_EQ(key(made("{topic}/{partition}"), o, 100'002),
             "second/2/00002-00000000000000000000-00000000000000000999.jsonl");
-  EXPECT_EQ(key(made("{stream}/{partition}"), o, 100'002),
-            "s/100002/100002-00000000000000000000-00000000000000000999.jsonl");
+  o.object = "one";
+  EXPECT_EQ(key(made("{object}/{partition}"), o, 100'002),
+            "one/100002/100002-00000000000000000000-00000000000000000999.jsonl");
 }
 
 TEST(KeyTemplate, EveryVariable) {
