@@ -162,8 +162,11 @@ DataWay data_way(WayParts parts) {
                                           to_string(parts.options->checkpoint_interval)),
                       .thread = "control",
                       .threads = 1});
-  // The source's own last row stands among its first ones.
-  std::ranges::stable_sort(way.rows, {}, &StageRow::stage);
+  // The source's own last row stands among its first ones; rows of one stage stay in their order. Not stable_sort, for
+  // which libstdc++ 12 calls what clang 19 deprecates.
+  for (auto row = way.rows.begin(); row != way.rows.end(); ++row) {
+    std::rotate(std::ranges::upper_bound(way.rows.begin(), row, row->stage, {}, &StageRow::stage), row, std::next(row));
+  }
 
   std::vector<MemoryPart> memory = std::move(parts.source.memory);
   auto behind = memory_bound(*parts.options, *parts.decode, *parts.sink.sink, parts.letters.sink, parts.source.lanes,
