@@ -173,7 +173,7 @@ TEST_F(Program, DescribesEverythingInThreeForms) {
   const Ended list = millrace({"describe"});
   EXPECT_EQ(list.code, 0);
   for (const char* name : {"pipeline", "s3-source", "s3-sink", "stdout-sink", "blackhole-sink", "iggy-source",
-                           "kafka-source", "kafka-sink", "store"}) {
+                           "iggy-sink", "kafka-source", "kafka-sink", "store"}) {
     EXPECT_THAT(list.out, HasSubstr(name));
     const Ended text = millrace({"describe", name});
     EXPECT_EQ(text.code, 0) << text.err;
@@ -194,7 +194,7 @@ TEST_F(Program, DescribesEverythingInThreeForms) {
 // A page that no longer says what the program says is written anew by the command on its last line.
 TEST_F(Program, TheReferencePagesAreWhatItPrints) {
   for (const char* name : {"pipeline", "s3-source", "s3-sink", "stdout-sink", "blackhole-sink", "iggy-source",
-                           "kafka-source", "kafka-sink", "transforms", "store"}) {
+                           "iggy-sink", "kafka-source", "kafka-sink", "transforms", "store"}) {
     const std::filesystem::path page = fmt::format("{}/docs/connectors/{}.md", MILLRACE_SOURCE_FOLDER, name);
     std::ifstream file(page, std::ios::binary);
     const std::string text{std::istreambuf_iterator<char>(file), {}};
