@@ -69,9 +69,10 @@ Result<SourceEvent> GroupSource::poll_events(Duration timeout) {
     const EventCount::Ticket ticket = event_->ticket();
     MILLRACE_TRY(serve());
     if (!events_.empty()) {
-      SourceEvent event = std::move(events_.front());
+      revoking_ = std::holds_alternative<LanesRevoked>(events_.front());
+      // In place, as gcc 12 takes what a local one was moved from for uninitialised (-O3).
+      Result<SourceEvent> event(std::move(events_.front()));
       events_.pop_front();
-      revoking_ = std::holds_alternative<LanesRevoked>(event);
       return event;
     }
     if (!finished_ && options_.bounded) {
