@@ -12,14 +12,9 @@
 #include "connectors/kafka/writer.h"
 #include "millrace/base/printable.h"
 #include "millrace/connectors/kafka.h"
+#include "millrace/connectors/write_failure.h"
 
 namespace millrace {
-
-template <>
-struct EnumNames<OnWriteFailure> {
-  static constexpr std::array<std::pair<std::string_view, OnWriteFailure>, 3> names{
-      {{"stall", OnWriteFailure::stall}, {"fail", OnWriteFailure::fail}, {"drop", OnWriteFailure::drop}}};
-};
 
 namespace kafka {
 namespace {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "connectors/s3/sink_options.h"
+#include "millrace/connectors/write_failure.h"
 
 namespace millrace {
 
@@ -80,11 +81,6 @@ template <>
 struct EnumNames<TimeSource> {
   static constexpr std::array<std::pair<std::string_view, TimeSource>, 2> names{
       {{"message", TimeSource::message}, {"ingest", TimeSource::ingest}}};
-};
-template <>
-struct EnumNames<OnWriteFailure> {
-  static constexpr std::array<std::pair<std::string_view, OnWriteFailure>, 3> names{
-      {{"stall", OnWriteFailure::stall}, {"fail", OnWriteFailure::fail}, {"drop", OnWriteFailure::drop}}};
 };
 
 namespace s3_sink {
