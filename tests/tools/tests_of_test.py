@@ -12,7 +12,7 @@ TESTS = {"tests": [
     {"name": "b_test_NOT_BUILT"},
     {"name": "tools.x", "command": ["/usr/bin/python3", "a_test"]},
     {"name": "C.1", "command": ["/b/src/c_test", "--gtest_filter=C.1"]},
-    {"name": "A.2", "command": ["/b/src/a_test", "--gtest_filter=A.2"]},
+    {"name": "A.2", "command": ["/b/src/a_test", "--gtest_filter=A.2"], "properties": [{"name": "LABELS", "value": ["unit", "slow"]}]},
 ]}
 
 
@@ -25,6 +25,10 @@ class TestsOf(unittest.TestCase):
     def test_numbers_count_all_tests_from_one(self):
         self.assertEqual(tests_of("a_test"), ("0,0,0,1,5\n", 0))
         self.assertEqual(tests_of("c_test", "a_test"), ("0,0,0,1,4,5\n", 0))
+
+    def test_labels_leave_out_and_do_not_count_anew(self):
+        self.assertEqual(tests_of("--without", "slow,other", "a_test", "c_test"), ("0,0,0,1,4\n", 0))
+        self.assertEqual(tests_of("--without", "unit", "c_test"), ("0,0,0,4\n", 0))
 
     def test_a_program_without_tests_fails(self):
         self.assertEqual(tests_of("a_test", "b_test"), ("", 1))
