@@ -132,8 +132,9 @@ const Schema<KafkaSinkOptions>& KafkaSink::schema() {
         "Writes records to a topic of Kafka, with their key, headers and timestamp. A record is acknowledged "
         "once every replica in sync has it; the library's own retries write it once, one that is sent again "
         "after a failure or a crash may stand there twice. Records of one partition of the source that go to one "
-        "partition of the topic keep their order. A record keeps its time, in milliseconds: brokers that keep "
-        "records for a time delete old ones at once, so give the topic a retention that reaches back to them, or "
+        "partition of the topic keep their order: with one that is sent again go those behind it, so the last of "
+        "each stands in order. A record keeps its time, in milliseconds: brokers that keep records for a time "
+        "delete old ones at once, so give the topic a retention that reaches back to them, or "
         "message.timestamp.type=LogAppendTime. A record without a value, as compacted topics have them, is written "
         "with an empty one.");
     s.required("brokers", &Options::brokers, "Where to ask for the cluster: `host:port` of some of its brokers.",
