@@ -97,10 +97,11 @@ class Runs:
             json.dump(file, to)  # JSON is YAML
         return path
 
-    def start(self, config):
+    def start(self, config, stdout=None):
+        """Its log takes what it prints, but for where `stdout` is given."""
         log = open(f"{config}.{len(self.alive)}.log", "wb")
         with log:
-            run = subprocess.Popen([self.millrace, "run", "--progress", "none", config], stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+            run = subprocess.Popen([self.millrace, "run", "--progress", "none", config], stdout=stdout or log, stderr=log, stdin=subprocess.DEVNULL)
         run.log_path = log.name
         self.alive.append(run)
         return run

@@ -7,16 +7,18 @@ Method: each case has a topic of its own, filled and read by kcat, and runs of t
 
   source_on_broker.py MILLRACE KAFKA_TOOL CASE      with MILLRACE_TEST_KAFKA (and _LIB for `restart`)
 """
+import collections
 import json
 import os
 import signal
+import subprocess
 import sys
 import time
 
 from on_broker import Feed, Member, Runs, Topic, broker_of_its_own, group_of, wait_for
 
 
-COUNT_OF_MEMBERS = 300_000  # enough that the second member comes while the first reads
+COUNT_OF_MEMBERS = 300_000  # far more than one member, its pipe and the records under way hold
 HEARTBEATS = {"heartbeat.interval.ms": "500"}  # by which members learn that they must join again
 
 
@@ -91,14 +93,24 @@ def bounded_members(tool, brokers, runs):
         there = {tuple(map(int, line.split())) for line in topic.records("%p %o\n").splitlines()}
         assert len(there) == COUNT_OF_MEMBERS
         group = f"members-{assignment}"
-        config = runs.config(group, {"topics": [topic.name], "group": group, "bounded": True, "assignment": assignment, "properties": HEARTBEATS})
-        first = runs.start(config)
-        wait_for(lambda: "partitions come" in runs.log_of(first), "the first member's partitions")
-        second = runs.start(config)
-        texts = [runs.end(run) for run in (first, second)]
+        source = {"topics": [topic.name], "group": group, "bounded": True, "assignment": assignment, "properties": HEARTBEATS}
+        sink = {"stdout": {"format": "json_lines", "wrap": True}}
+        config = runs.config(group, source, sink, pipeline={"name": "kafka", "threads": 2, "max_inflight_bytes": "1MiB"})
+        written = [os.path.join(runs.folder, f"{group}.{member}.jsonl") for member in range(2)]
+        with open(written[0], "wb") as of_first, open(written[1], "wb") as of_second:
+            # Nobody reads the pipe of the first member until the group is shared anew, so it is in the midst of its reading then.
+            ours, its = os.pipe()
+            first = runs.start(config, its)
+            os.close(its)
+            wait_for(lambda: "partitions come" in runs.log_of(first), "the first member's partitions")
+            second = runs.start(config, of_second)
+            wait_for(lambda: "partitions go" in runs.log_of(first), "the second member to join")
+            with subprocess.Popen(["cat"], stdin=ours, stdout=of_first):
+                os.close(ours)
+                texts = [runs.end(run) for run in (first, second)]
         assert all("Completed" in text for text in texts)
-        assert "partitions go" in texts[0] and "partitions come partitions=2" in texts[1], f"{assignment}: the second member came too late to prove anything"
-        places = runs.places(topic.name)
+        assert "partitions come partitions=2" in texts[1], f"{assignment}: the second member was given something else:\n{texts[1]}"
+        places = collections.Counter((line["partition_id"], line["offset"]) for path in written for line in map(json.loads, open(path, encoding="utf-8")))
         assert set(places) == there, f"{assignment}: a run was Completed with {len(there - set(places))} records unread"
         assert set(places.values()) == {1}, f"{assignment}: {sum(places.values())} lines of {len(there)} records"
         ends = sum(topic.position(group, p) or 0 for p in range(4))
