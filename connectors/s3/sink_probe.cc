@@ -10,8 +10,7 @@
 #include "connectors/s3/content_match.h"
 #include "millrace/base/backoff.h"
 #include "millrace/base/printable.h"
-#include "millrace/base/stop_signal.h"
-#include "millrace/base/sync.h"
+#include "millrace/base/stop_watch.h"
 
 namespace millrace::s3_sink {
 namespace {
@@ -19,37 +18,6 @@ namespace {
 constexpr std::string_view kBody = "millrace was here; this object may be removed\n";
 constexpr int kRounds = 5;  ///< before the store, rather than another run that probes too, is blamed
 constexpr BackoffOptions kBetweenRounds{std::chrono::milliseconds(20), std::chrono::milliseconds(500), 2.0};
-constexpr Duration kLook = std::chrono::milliseconds(50);
-
-/// Looks whether the run is asked to stop while the probe waits for a silent store, and ends its calls then.
-class StopWatch {
- public:
-  explicit StopWatch(const Probe& probe) {
-    if (!probe.stop_requested) return;
-    thread_ = Thread("mr-probe-stop", [this, &probe] {
-      while (!probe.stop_requested()) {
-        if (ended_.wait(Clock::real(), kLook)) return;
-      }
-      stop_.request();
-      probe.store->cancel_all();
-    });
-  }
-  ~StopWatch() { std::ignore = end(); }
-  StopWatch(const StopWatch&) = delete;
-  StopWatch& operator=(const StopWatch&) = delete;
-  [[nodiscard]] StopSignal& stop() { return stop_; }
-  /// Looks no longer. True when the stop came before.
-  [[nodiscard]] bool end() {
-    ended_.request();
-    thread_.join();
-    return stop_.requested();
-  }
-
- private:
-  StopSignal stop_;
-  StopSignal ended_;
-  Thread thread_;  // last: it uses the above
-};
 
 struct Run : Probe {
   StopSignal* stop = nullptr;
@@ -158,7 +126,7 @@ Result<bool> probe_and_remove(const Run& probe) {
 }  // namespace
 
 Result<bool> run_probe(const Probe& probe) {
-  StopWatch watch(probe);
+  StopWatch watch("mr-probe-stop", probe.stop_requested, [&probe] { probe.store->cancel_all(); });
   Result<bool> holds = probe_and_remove(Run{probe, &watch.stop()});
   // Also when the probe was through: the store takes no further calls.
   if (watch.end()) return fail(stopped().prefixed(fmt::format("the sink's probe of {}: ", printable_key(probe.name))));
