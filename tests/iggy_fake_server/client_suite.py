@@ -10,6 +10,7 @@ import subprocess
 import sys
 
 from fake import HERE
+from hashes import name_hash
 from iggy_client import connect
 from iggy_wire import LAST, NEXT, OFFSET, RESYNC, Message, consumer, group, partition, refusal
 
@@ -41,6 +42,9 @@ def official(case, framing, address, stream, how):
     case.assertEqual(seen["polled"], [[i, payloads[i], 0] for i in range(5, 25)])
     case.assertEqual(seen["last"], [[i, payloads[i], 0] for i in range(COUNT - 3, COUNT)])
     case.assertEqual(seen["beyond"], [])
+    # XXH32 modulo the number of partitions, as the server does with keys that are sent to it.
+    case.assertEqual(seen.get("keyed", {}), {key: name_hash(key.encode()) % 5 for key in seen.get("keyed", {})})
+    case.assertEqual("keyed" in seen, framing == "vsr" and how == "create")
     case.assertEqual(seen["group"], [[0, i, payloads[i]] for i in range(COUNT)] + [[1, 0, "other"]])
     read_back(case, framing, address, stream, payloads)
 

@@ -13,6 +13,7 @@ import sys
 import apache_iggy as iggy
 
 COUNT = 50
+KEYS = [f"key {i}" for i in range(20)]
 
 
 async def session(framing, address, stream, how):
@@ -32,7 +33,19 @@ async def session(framing, address, stream, how):
     seen["last"] = await poll(client, framing, stream, iggy.PollingStrategy.Last(), 3)
     seen["beyond"] = await poll(client, framing, stream, iggy.PollingStrategy.Offset(value=1000), 3)
     seen["group"] = await consume(client, stream)
+    if framing == "vsr" and how == "create":
+        seen["keyed"] = await keyed(client, stream)
     return seen
+
+
+async def keyed(client, stream):
+    """Which of five partitions this client, which hashes keys by itself, sends a message with this key to."""
+    await client.create_topic(stream, "keyed", 5)
+    places = {}
+    for key in KEYS:
+        told = await client.send_messages(stream, "keyed", iggy.Partitioning.messages_key(key), [iggy.SendMessage(key)])
+        places[key] = told.confirmations[0].partition_id
+    return places
 
 
 async def refused(call):
