@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "millrace/connectors/iggy.h"
 #ifdef MILLRACE_HAS_KAFKA
 #include "millrace/connectors/kafka.h"
 #endif
@@ -24,6 +25,11 @@ Result<void> check_feeding(const PipelineConfig& config, const SinkKind* kind, c
     return told_of(section, KafkaSink::check_not_feeding(from, to));
   }
 #endif
+  if (kind != nullptr && config.source->name == "iggy" && kind->name == "iggy") {
+    MILLRACE_ASSIGN(const IggySourceOptions from, IggySource::schema().parse(config.source_section));
+    MILLRACE_ASSIGN(const IggySinkOptions to, IggySink::schema().parse(section));
+    return told_of(section, IggySink::check_not_feeding(from, to));
+  }
   if (kind == nullptr || config.source->name != "s3" || kind->name != "s3") return {};
   MILLRACE_ASSIGN(const S3SourceOptions source, S3Source::schema().parse(config.source_section));
   MILLRACE_ASSIGN(const S3SinkOptions sink, S3Sink::schema().parse(section));
@@ -73,6 +79,11 @@ Result<void> check_letters(const PipelineConfig& config) {
                                                       letters.topic))));
   }
 #endif
+  if (config.sink->name == "iggy") {
+    MILLRACE_ASSIGN(const IggySinkOptions sink, IggySink::schema().parse(config.sink_section));
+    MILLRACE_ASSIGN(const IggySinkOptions letters, IggySink::schema().parse(at));
+    return told_of(at, IggySink::check_apart(sink, letters));
+  }
   if (config.sink->name != "s3") return {};
   MILLRACE_ASSIGN(const S3SinkOptions sink, S3Sink::schema().parse(config.sink_section));
   MILLRACE_ASSIGN(const S3SinkOptions letters, S3Sink::schema().parse(at));

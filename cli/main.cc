@@ -20,6 +20,7 @@ int main(int count, char** arguments) {
 #else
   registry.add(millrace::S3Sink::kind());
 #endif
+  registry.add(millrace::IggySink::kind());
 #ifdef MILLRACE_HAS_KAFKA
   registry.add(millrace::KafkaSource::kind());
   registry.add(millrace::KafkaSink::kind());

@@ -173,7 +173,7 @@ TEST_F(Program, DescribesEverythingInThreeForms) {
   const Ended list = millrace({"describe"});
   EXPECT_EQ(list.code, 0);
   for (const char* name : {"pipeline", "s3-source", "s3-sink", "stdout-sink", "blackhole-sink", "iggy-source",
-                           "kafka-source", "kafka-sink", "store"}) {
+                           "iggy-sink", "kafka-source", "kafka-sink", "store"}) {
     EXPECT_THAT(list.out, HasSubstr(name));
     const Ended text = millrace({"describe", name});
     EXPECT_EQ(text.code, 0) << text.err;
@@ -194,7 +194,7 @@ TEST_F(Program, DescribesEverythingInThreeForms) {
 // A page that no longer says what the program says is written anew by the command on its last line.
 TEST_F(Program, TheReferencePagesAreWhatItPrints) {
   for (const char* name : {"pipeline", "s3-source", "s3-sink", "stdout-sink", "blackhole-sink", "iggy-source",
-                           "kafka-source", "kafka-sink", "transforms", "store"}) {
+                           "iggy-sink", "kafka-source", "kafka-sink", "transforms", "store"}) {
     const std::filesystem::path page = fmt::format("{}/docs/connectors/{}.md", MILLRACE_SOURCE_FOLDER, name);
     std::ifstream file(page, std::ios::binary);
     const std::string text{std::istreambuf_iterator<char>(file), {}};
@@ -259,7 +259,7 @@ constexpr BadFile kBadFiles[] = {
     {"UnknownConnector", "source: {{s4: {{}}}}\nsink: {{stdout: {{}}}}\n",
      ":1:10: source.s4: unknown; did you mean 's3'?"},
     {"NoSink", "source: {{s3: {{url: {in}, checkpoint: {{url: {m}}}}}}}\n",
-     ":1:1: sink: is required: one of s3, kafka, stdout, blackhole"},
+     ":1:1: sink: is required: one of s3, iggy, kafka, stdout, blackhole"},
     {"RawWithoutDelimiter",
      "source: {{s3: {{url: {in}, checkpoint: {{url: {m}}}}}}}\nsink: {{s3: {{url: {out}, output_format: raw}}}}\n",
      ":2:"},
@@ -282,10 +282,11 @@ TEST_F(Program, ValidateTellsEveryProblemOfEveryFile) {
   const Ended ended = millrace({"validate", bad, good});
   EXPECT_EQ(ended.code, 2);
   EXPECT_EQ(ended.out, good + ": ok\n");
-  EXPECT_THAT(lines_of(ended.err), ElementsAre(bad + ":1:12: pipeline.nam: unknown key; did you mean 'name'?",
-                                               bad + ":1:29: pipeline.threads: expects an integer, found 'y'",
-                                               bad + ":2:10: source.s4: unknown; did you mean 's3'?",
-                                               bad + ":1:1: sink: is required: one of s3, kafka, stdout, blackhole"));
+  EXPECT_THAT(lines_of(ended.err),
+              ElementsAre(bad + ":1:12: pipeline.nam: unknown key; did you mean 'name'?",
+                          bad + ":1:29: pipeline.threads: expects an integer, found 'y'",
+                          bad + ":2:10: source.s4: unknown; did you mean 's3'?",
+                          bad + ":1:1: sink: is required: one of s3, iggy, kafka, stdout, blackhole"));
 }
 
 TEST_F(Program, AnOutputThatWouldBeReadIsRefused) {

@@ -23,7 +23,7 @@ namespace iggy_source {
 
 [[nodiscard]] Schema<IggyConnectionOptions::Tls> tls_schema();
 
-/// In the order of the page. `Options` derives from IggyConnectionOptions.
+/// Where the server is and who logs in, in the order of the page. `Options` derives from IggyConnectionOptions.
 template <class Options>
 void add_connection_keys(Schema<Options>& s) {
   const auto of = []<class T>(T IggyConnectionOptions::* member) -> T Options::* { return member; };
@@ -50,6 +50,12 @@ void add_connection_keys(Schema<Options>& s) {
       {.min = 0.1, .max = 86400});
   s.optional("request_timeout", of(&IggyConnectionOptions::request_timeout),
              "How long the server may take to answer before the connection is made anew.", {.min = 0.1, .max = 3600});
+}
+
+/// The keys behind those, for who reads.
+template <class Options>
+void add_reading_keys(Schema<Options>& s) {
+  const auto of = []<class T>(T IggyConnectionOptions::* member) -> T Options::* { return member; };
   s.optional("heartbeat", of(&IggyConnectionOptions::heartbeat),
              "How often the server is shown that this process is there, and asked which partitions it has.",
              {.min = 0.02, .max = 30});

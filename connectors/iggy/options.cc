@@ -9,6 +9,8 @@
 #include <cstring>
 #include <set>
 
+#include "connectors/iggy/connection.h"
+
 namespace millrace::iggy_source {
 namespace {
 
@@ -21,28 +23,11 @@ std::optional<std::uint32_t> number_in(const std::string& text) {
   return number;
 }
 
-iggy::Credentials credentials_of(const IggyConnectionOptions& options) {
-  return {options.username, options.password.reveal(), options.token.reveal(), options.token_file};
-}
-
 }  // namespace
 
 void check(const IggySourceOptions& options, const ConfigSection& at, ConfigProblems& problems) {
-  const auto say = [&](const char* key, const std::string& text) {
-    const ConfigSection child = at.child(key);
-    problems.add(child.where(), fmt::format("{}: {}", child.exists() ? child.path() : at.path() + "." + key, text));
-  };
-  iggy::ClientOptions client;
-  client.address = options.address;
-  client.credentials = credentials_of(options);
-  client.protocol = options.protocol;
-  const auto version = iggy::parse_protocol_version(options.protocol_version);
-  if (!version) {
-    say("protocol_version", version.error().message());
-  } else {
-    client.version = *version;
-    if (auto made = iggy::Client::make(client); !made) say("address", made.error().message());
-  }
+  const auto say = [&](const char* key, const std::string& text) { problem_of(at, key, text, problems); };
+  check_connection(options, at, problems);
   if (options.consumer_group.empty() == options.consumer.empty()) {
     say("consumer_group",
         "give consumer_group, whose members share the partitions, or consumer, which reads by itself");
@@ -75,20 +60,7 @@ Result<void> check(const IggySourceOptions& options) {
 }
 
 iggy::ClientOptions client_options(const IggyConnectionOptions& options, const SourceContext& context) {
-  iggy::ClientOptions client;
-  client.address = options.address;
-  client.credentials = credentials_of(options);
-  client.tls = {options.tls.enabled, options.tls.server_name, options.tls.ca_file, options.tls.verify};
-  client.protocol = options.protocol;
-  client.version = iggy::parse_protocol_version(options.protocol_version).value_or(iggy::ProtocolVersion());
-  client.request_timeout = options.request_timeout;
-  client.heartbeat = options.heartbeat;
-  client.max_reply_bytes = options.max_reply_bytes.bytes;
-  client.verify_checksums = options.verify_checksums;
-  client.clock = context.clock;
-  client.random = context.random;
-  client.log = context.log;
-  return client;
+  return connection_of(options, context.clock, context.random, context.log);
 }
 
 iggy::Consumer consumer_of(const IggySourceOptions& options) {

@@ -21,6 +21,7 @@ const Schema<IggySourceOptions>& IggySource::schema() {
         "keeps the offset of the last message processed; the next one is read first. Records have the time at "
         "which the server took them, and their user headers.");
     iggy_source::add_connection_keys(s);
+    iggy_source::add_reading_keys(s);
     s.required("stream", &Options::stream, "The stream that the topics are in, by its name.",
                {.example = "application_logs"});
     s.required("topics", &Options::topics,

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "connectors/iggy/metrics.h"
+#include "connectors/iggy/sink_metrics.h"
 #ifdef MILLRACE_HAS_KAFKA
 #include "connectors/kafka/metrics.h"
 #include "connectors/kafka/sink_metrics.h"
@@ -93,6 +94,7 @@ std::string exported() {
   EXPECT_TRUE(kafka::SinkMetrics::make(meter));
 #endif
   EXPECT_TRUE(iggy_source::Metrics::make(meter));
+  EXPECT_TRUE(iggy_sink::SinkMetrics::make(meter));
   for (const char* connector : {"kafka", "iggy"}) {
     auto gauges = StreamGauges::make(meter, connector, true);
     EXPECT_TRUE(gauges);
