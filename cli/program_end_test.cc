@@ -350,7 +350,7 @@ TEST_F(Ending, ARunOverAStreamThatFailsGoesOnFromWhereItsServerKeeps) {
   }
   const Ended status = millrace({"status", file});
   EXPECT_EQ(status.code, 1) << status.out;
-  EXPECT_THAT(status.err, HasSubstr("etl_iggy_lag_records"));
+  EXPECT_THAT(status.err, HasSubstr("connecting to Iggy at 127.0.0.1:1"));
   EXPECT_THAT(millrace({"plan", file}).err, HasSubstr("millrace explain"));
 }
 

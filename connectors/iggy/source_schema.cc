@@ -6,6 +6,7 @@
 #include "connectors/iggy/connection_schema.h"
 #include "connectors/iggy/options.h"
 #include "connectors/iggy/source.h"
+#include "connectors/iggy/status.h"
 #include "connectors/iggy/way.h"
 #include "millrace/connectors/iggy.h"
 
@@ -106,6 +107,10 @@ SourceKind IggySource::kind() {
   kind.replay_gap = [](const ConfigSection& section) {
     const auto options = schema().parse(section);
     return options ? iggy_source::replay_gap(options->on_position_lost) : std::string();
+  };
+  kind.status = [](const ConfigSection& section, const BuildContext& context, bool json) -> Result<std::string> {
+    MILLRACE_ASSIGN(const IggySourceOptions options, schema().parse(section));
+    return iggy_source::status(options, context, json);
   };
   kind.names = [](const ConfigSection& section, const BuildContext&) -> Result<Origin> {
     MILLRACE_ASSIGN(const IggySourceOptions options, schema().parse(section));

@@ -51,6 +51,8 @@ class Topics {
   /// Names what the offsets of a topic count: another one once it was made anew.
   [[nodiscard]] std::string lineage(std::uint32_t topic) const;
 
+  /// Nothing when the server has said so several times.
+  [[nodiscard]] Result<std::optional<Watermark>> stored(iggy::Client& client, Partition partition) const;
   /// Leaves the server with the offset of where the partition begins, or with none where none can say it, so that a
   /// crash moves it no further; it says so where that cannot be. `kept`: what this process knows of it.
   [[nodiscard]] Result<Beginning> begin(iggy::Client& client, Partition partition, const std::optional<Kept>& kept,
@@ -64,7 +66,6 @@ class Topics {
     std::string lineage;
     std::vector<iggy::PartitionInfo> partitions;
   };
-  [[nodiscard]] Result<std::optional<Watermark>> stored(iggy::Client& client, Partition partition) const;
   [[nodiscard]] std::optional<Watermark> newest(std::optional<Watermark> stored, const std::optional<Kept>& kept,
                                                 Partition partition) const;
   [[nodiscard]] Result<StreamBeginning> where(HeldRange held, std::optional<Watermark> position, Partition partition,

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "connectors/kafka/status.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "connectors/kafka/options.h"
 #include "connectors/kafka/questions.h"
-#include "millrace/base/json_string.h"
+#include "millrace/connectors/stream.h"
 
 namespace millrace::kafka {
 
@@ -23,32 +20,12 @@ Result<std::string> status(const KafkaSourceOptions& options, const BuildContext
   MILLRACE_ASSIGN(const Cluster cluster, ask_cluster(asking, never));
   const SteadyTime until = context.clock->now() + options.connect_timeout;
   MILLRACE_ASSIGN(const auto stored, ask_stored(asking, cluster.partitions, until, never));
-  std::string lines;
-  std::int64_t behind = 0;
-  std::size_t unknown = 0;  // of these it is not known where a run would begin
+  std::vector<StreamStanding> all;
   for (std::size_t i = 0; i < stored.size(); ++i) {
     const Partition& partition = cluster.partitions[i];
-    const std::int64_t end = cluster.ends.at(partition).value();
-    const std::string at = stored[i] ? std::to_string(stored[i]->value()) : json ? "null" : "nothing";
-    if (stored[i]) behind += std::max<std::int64_t>(end - stored[i]->value(), 0);
-    unknown += stored[i] ? 0 : 1;
-    if (json) {
-      lines += fmt::format(R"({}{{"topic":"{}","partition":{},"stored":{},"end":{}}})", i == 0 ? "" : ",",
-                           partition.topic, partition.number, at, end);
-    } else {
-      lines += fmt::format("  {}: {} is stored, the end is {}\n", to_string(partition), at, end);
-    }
+    all.push_back({partition.topic, partition.number, to_string(partition), stored[i], cluster.ends.at(partition)});
   }
-  if (!json) {
-    const std::string more =
-        unknown == 0 ? "" : fmt::format(", and nothing is stored in {} of {} partitions", unknown, stored.size());
-    return fmt::format("group '{}': {} records behind{}\n{}", options.group, behind, more, lines);
-  }
-  ByteBuffer group;
-  append_json_string(group, options.group);
-  return fmt::format(R"({{"group":{},"behind":{},"partitions":[{}]}})", group.view(),
-                     unknown == 0 ? std::to_string(behind) : "null", lines) +
-         "\n";
+  return stream_status("group", options.group, all, json);
 }
 
 }  // namespace millrace::kafka

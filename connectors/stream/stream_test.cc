@@ -165,5 +165,40 @@ TEST(StreamGauges, TheTotalFollowsWhatIsAssigned) {
   EXPECT_EQ(gauges->lag(), 2) << "a partition that comes back has its series still";
 }
 
+TEST(StreamStatus, SaysOfEachPartitionHowFarItsReaderIs) {
+  const StreamStanding all[] = {{"orders", 0, "orders[0]", Watermark(3), Watermark(8)},
+                                {"orders", 1, "orders[1]", Watermark(9), Watermark(4)}};
+  EXPECT_EQ(stream_status("group", "g", all, false),
+            "group 'g': 5 records behind\n"
+            "  orders[0]: 3 is stored, the end is 8: 5 behind\n"
+            "  orders[1]: 9 is stored, the end is 4: 0 behind\n");
+  EXPECT_EQ(stream_status("group", "g", all, true),
+            "{\"group\":\"g\",\"behind\":5,\"partitions\":["
+            "{\"topic\":\"orders\",\"partition\":0,\"stored\":3,\"end\":8,\"behind\":5},"
+            "{\"topic\":\"orders\",\"partition\":1,\"stored\":9,\"end\":4,\"behind\":0}]}\n");
+}
+
+TEST(StreamStatus, OfAPartitionThatNeverHadARecordNothingNeedsToBeStored) {
+  const StreamStanding all[] = {{"orders", 0, "orders[0]", std::nullopt, Watermark(0)}};
+  EXPECT_EQ(stream_status("group", "g", all, false),
+            "group 'g': 0 records behind\n"
+            "  orders[0]: nothing is stored, the end is 0\n");
+  EXPECT_EQ(stream_status("group", "g", all, true),
+            "{\"group\":\"g\",\"behind\":0,\"partitions\":["
+            "{\"topic\":\"orders\",\"partition\":0,\"stored\":null,\"end\":0,\"behind\":0}]}\n");
+}
+
+TEST(StreamStatus, WhereNothingIsStoredNobodyKnowsHowFarBehind) {
+  const StreamStanding all[] = {{"a \"b\"", 0, "'s/a' partition 0", std::nullopt, Watermark(8)},
+                                {"a \"b\"", 1, "'s/a' partition 1", Watermark(3), Watermark(4)}};
+  EXPECT_EQ(stream_status("consumer", "7", all, false),
+            "consumer '7': 1 records behind, and nothing is stored in 1 of 2 partitions\n"
+            "  's/a' partition 0: nothing is stored, the end is 8\n"
+            "  's/a' partition 1: 3 is stored, the end is 4: 1 behind\n");
+  EXPECT_EQ(stream_status("consumer", "7", std::span(all).first(1), true),
+            "{\"consumer\":\"7\",\"behind\":null,\"partitions\":["
+            "{\"topic\":\"a \\\"b\\\"\",\"partition\":0,\"stored\":null,\"end\":8,\"behind\":null}]}\n");
+}
+
 }  // namespace
 }  // namespace millrace

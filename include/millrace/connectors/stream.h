@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the sources over streams (Kafka, Iggy) share: where a partition begins, what is said when its kept position is
-// gone, and its positions as metrics. Values and pure functions; StreamGauges belongs to the control thread.
+// gone, and its positions as metrics and for `millrace status`. Values and pure functions; StreamGauges belongs to the
+// control thread.
 #pragma once
 
 #include <array>
@@ -87,6 +88,20 @@ struct StreamPositions {
     return end < 0 || from < 0 || from > end ? 0 : end - from;
   }
 };
+
+/// Where whoever reads a partition has come to, as the broker keeps it.
+struct StreamStanding {
+  std::string topic;
+  std::int64_t number = 0;
+  std::string named;                ///< for people: "orders[3]"
+  std::optional<Watermark> stored;  ///< one past the last record that was read; nothing: none is stored
+  Watermark end;                    ///< one past the broker's last record
+};
+
+/// What `millrace status` says of all partitions, for people or as one JSON document. `kind`: "group" or whatever else
+/// reads by this `name`.
+[[nodiscard]] std::string stream_status(std::string_view kind, std::string_view name,
+                                        std::span<const StreamStanding> partitions, bool json);
 
 /// etl_<connector>_lag_records and etl_<connector>_assigned_partitions always; with `per_partition` also
 /// etl_<connector>_partition_{lag_records,end_offset,fetched_offset,durable_offset,committed_offset}, labelled topic
