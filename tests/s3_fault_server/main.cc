@@ -2,7 +2,7 @@
 // The fault server as a program, for tests of whole programs and for trying things by hand:
 //   s3_fault_server [--port N] [--latency-ms N] [--case NAME] [--bucket NAME] [--credentials-lifetime SECONDS
 //                   [--outage-after SECONDS] [--outage-for SECONDS]] [--made-up N [--page-latency-ms N]]
-//                   [BUCKET/KEY=FILE ...]
+//                   [--check-signatures no] [BUCKET/KEY=FILE ...]
 // Prints "endpoint http://127.0.0.1:PORT" once it listens, and serves until standard input ends. With a lifetime it
 // also prints "credentials URL", where each request gets keys for so long, and at the end one line of JSON that says
 // what became of them; during the outage that url answers 500. --made-up gives the bucket "many" N objects below in/,
@@ -92,6 +92,8 @@ int main(int argc, char** argv) {
     } else if (word == "--made-up") {
       made_up = static_cast<std::uint64_t>(number);
       options.keep_log = false;
+    } else if (word == "--check-signatures") {
+      options.check_signatures = value != "no";
     } else if (word == "--page-latency-ms") {
       page_latency = number;
     } else {

@@ -3,6 +3,8 @@
 # ./dev bench: the programs of bench/, built as users get Millrace. Sourced by ./dev.
 # Each measures both sides of its ratios in the same run and prints them; docs/PERFORMANCE.md keeps the table.
 # --rss: the most memory of a run against the bound of its plan (bench/rss.py).
+# --sinks: landing lines in files and in an S3 server, against cp and curl (bench/sinks.py).
+# --streams: reading and writing Kafka and Iggy, against the tools that others use (bench/streams.py).
 # --peers: whole jobs against the engines one would pick instead (bench/peers.py, which says what it needs).
 
 dev_bench() {
@@ -25,6 +27,16 @@ dev_bench() {
     bench/rss.py --program build/bench/bin/millrace "$@"
     return
   fi
+  if [ "${1:-}" = --sinks ]; then
+    shift
+    bench/sinks.py --program build/bench/bin/millrace --server build/bench/bin/s3_fault_server "$@"
+    return
+  fi
+  if [ "${1:-}" = --streams ]; then
+    shift
+    bench_streams "$@"
+    return
+  fi
   if [ $# -gt 0 ]; then
     for name in "$@"; do
       program=build/bench/bin/$name
@@ -40,6 +52,16 @@ dev_bench() {
     say "$(basename "$program")"
     "$program"
   done
+}
+
+bench_streams() {
+  local clients
+  # shellcheck source=test.sh
+  . tools/dev/test.sh
+  tools/setup/apt.sh test
+  clients=$(tools/setup/iggy_clients.sh) || die "the official Iggy clients are not to be had; nothing was measured"
+  start_kafka || die "Kafka is not to be had; nothing was measured"
+  bench/streams.py --program build/bench/bin/millrace --kafka-tool build/bench/bin/kafka_tool --iggy-clients "$clients" "$@"
 }
 
 bench_names() {
