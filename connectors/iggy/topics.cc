@@ -118,10 +118,15 @@ Result<Beginning> Topics::begin(iggy::Client& client, Partition partition, const
   if (!gone && kept && kept->known && !(kept->yielded && made.stored)) {
     MILLRACE_ASSIGN(gone, loss_of(client, *options_, partition, *kept->known));
   }
-  const std::optional<Watermark> position = gone ? std::nullopt : newest(made.stored, kept, partition);
+  const std::optional<Watermark> behind = newest(made.stored, kept, partition);
   MILLRACE_ASSIGN(const HeldRange range, held(client, *options_, partition));
-  MILLRACE_ASSIGN(const StreamBeginning beginning, where(range, position, partition, gone));
+  MILLRACE_ASSIGN(const StreamBeginning beginning, where(range, gone ? std::nullopt : behind, partition, gone));
   if (!beginning.notice.empty()) log_.warn(beginning.notice);
+  if (gone && behind && behind->value() < range.first.value()) {
+    // What was lost is not all that goes unread: retention took what lay before it.
+    MILLRACE_ASSIGN(const StreamBeginning passed, where(range, behind, partition, std::nullopt));
+    log_.warn(passed.notice);
+  }
   made.from = beginning.from;
   made.server_end = range.end;
   if (beginning.at) {

@@ -132,6 +132,22 @@ TEST_F(IggyBeginning, ALossLeavesNoOffsetThatWouldSkip) {
   EXPECT_EQ(begun->from, Watermark(7));
 }
 
+// The newest messages were lost, and the oldest removed, of which some had not been read.
+TEST_F(IggyBeginning, INV1_WhatWasRemovedIsSaidBesideWhatWasLost) {
+  server_.append(0, 0, 5);
+  server_.append(0, 5, 20);
+  server_.append(0, 25, 9);
+  server_.control({{"trim", {{"stream", "s"}, {"topic", "t"}, {"before", 25}}}});
+  store(4);
+  options_.on_position_lost = OnPositionLost::earliest;
+  const auto begun = begin(kept(5), Loss{"messages were lost", false});
+  ASSERT_TRUE(begun) << begun.error().message();
+  EXPECT_EQ(begun->from, Watermark(25));
+  EXPECT_THAT(log_->all(), HasSubstr("messages were lost; the server holds offsets 25 to 33 now"));
+  EXPECT_THAT(log_->all(), HasSubstr("the kept position is 5, but the broker holds offsets 25 to 33: 20 records were "
+                                     "removed before they were read"));
+}
+
 TEST_F(IggyBeginning, AnOffsetThatOthersOwnIsNotBegun) {
   options_.consumer.clear();
   options_.consumer_group = "mill";
