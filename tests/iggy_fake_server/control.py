@@ -51,6 +51,11 @@ class Control:
     def do_fault(self, script):
         return self.server.faults.add(script)
 
+    def do_fault_instead(self, script):
+        """In place of all there are, with no request in between that meets none."""
+        self.server.faults.all.clear()
+        return self.server.faults.add(script)
+
     def do_faults(self, _):
         return [fault.told() for fault in self.server.faults.all]
 

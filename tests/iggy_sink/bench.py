@@ -82,8 +82,11 @@ class Bench:
 
     def wait_for_sends(self, run, config, more):
         """Until so many more were answered, while the run goes on; how many there were in all."""
-        wanted = self.sends() + more
-        met = len(self.fake.do("wait", SENDS | {"count": wanted, "ms": 60000}))
+        return self.wait_for(run, config, SENDS["where"], self.sends() + more)
+
+    def wait_for(self, run, config, which, wanted):
+        """Until so many requests came that are `which`, while the run goes on; how many they are."""
+        met = len(self.fake.do("wait", {"where": which, "count": wanted, "ms": 25000}))
         assert met >= wanted, f"{met} of {wanted} requests came:\n{self.log(config)}"
         assert run.poll() is None, f"the run ended by itself:\n{self.log(config)}"
         return met

@@ -11,7 +11,7 @@ import os
 import random
 import signal
 
-from bench import PASSWORD, first_of_each, main, numbered
+from bench import PASSWORD, SENDS, first_of_each, main, numbered
 
 
 def slowly(bench):
@@ -19,10 +19,10 @@ def slowly(bench):
     bench.fake.do("fault", {"on": "send", "do": "delay", "ms": 3, "before": True, "times": 0})
 
 
-def silence(bench):
-    """No request is answered, nor done."""
-    bench.fake.do("clear_faults")
-    bench.fake.do("fault", {"on": "send", "do": "silence", "times": 0})
+def silence(bench, run, config):
+    """No request is answered, nor done; returns when one was not. There is one at a time, as there is one file."""
+    fault = bench.fake.do("fault_instead", {"on": "send", "do": "silence", "times": 0})
+    bench.wait_for(run, config, SENDS["where"] | {"fault": fault}, 1)
 
 
 def killed(bench):
@@ -100,8 +100,7 @@ def topic_gone(bench):
     slowly(bench)
     run = bench.start(config)
     bench.wait_for_sends(run, config, 10)
-    silence(bench)
-    bench.wait_for_sends(run, config, 1)  # there is one at a time, as there is one file
+    silence(bench, run, config)
     before = [one["payload"] for one in bench.fake.do("messages", {"stream": "s", "topic": "target", "count": len(lines)})]
     bench.fake.do("delete", {"stream": "s", "topic": "target"})
     bench.fake.do("clear_faults")
@@ -140,8 +139,7 @@ def stopped(bench):
     slowly(bench)
     run = bench.start(config)
     bench.wait_for_sends(run, config, 10)
-    silence(bench)
-    bench.wait_for_sends(run, config, 1)  # it waits for the answer
+    silence(bench, run, config)
     run.send_signal(signal.SIGTERM)
     bench.ended(run, config, expected=1)
     bench.fake.do("clear_faults")
