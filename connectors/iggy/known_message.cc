@@ -15,10 +15,13 @@ void KnownMessages::add(KnownMessage message) {
 }
 
 std::optional<KnownMessage> KnownMessages::settle(Watermark watermark) {
-  const auto behind = std::ranges::lower_bound(
-      pending_, watermark.value(), {}, [](const KnownMessage& one) { return static_cast<std::int64_t>(one.offset); });
-  if (behind != pending_.begin()) settled_ = *std::prev(behind);
-  pending_.erase(pending_.begin(), behind);
+  const auto at = std::ranges::lower_bound(pending_, watermark.value() - 1, {}, [](const KnownMessage& one) {
+    return static_cast<std::int64_t>(one.offset);
+  });
+  if (at != pending_.begin()) settled_ = *std::prev(at);
+  pending_.erase(pending_.begin(), at);
+  // A watermark may rest within a batch. Its last message stays: it is the one for the next watermark too, perhaps.
+  if (!pending_.empty()) settled_ = pending_.front();
   return settled_;
 }
 

@@ -31,7 +31,8 @@ class KnownMessages {
 
   /// Of rising offsets.
   void add(KnownMessage message);
-  /// The last one before `watermark`, of this call or one before; none: nothing before it is known.
+  /// While this one is where it was read, so is all before `watermark`: the first known one at or behind the last
+  /// message before it, otherwise the last known one of all. None: nothing was added.
   [[nodiscard]] std::optional<KnownMessage> settle(Watermark watermark);
 
  private:

@@ -57,7 +57,7 @@ class LaneFeed {
   [[nodiscard]] bool exhausted() const noexcept { return exhausted_.load(memory_order_acquire); }
   /// One past the last message that was handed to the pipeline.
   [[nodiscard]] std::int64_t delivered() const noexcept { return delivered_.load(memory_order_relaxed); }
-  /// A message before `watermark`, the last one if possible.
+  /// A message that vouches for all before `watermark` (KnownMessages::settle).
   [[nodiscard]] std::optional<KnownMessage> settle(Watermark watermark);
   /// One past the server's last message, as far as was heard.
   [[nodiscard]] std::int64_t server_end() const noexcept { return server_end_.load(memory_order_relaxed); }

@@ -20,7 +20,7 @@ namespace millrace::iggy_source {
 /// What this process knows of a partition that it has read.
 struct Kept {
   Watermark settled;                  ///< one past the last record that it made durable, or where it began
-  std::optional<KnownMessage> known;  ///< one of those records, the last if possible
+  std::optional<KnownMessage> known;  ///< vouches for those records, if possible for all (KnownMessages::settle)
   bool was_stored = false;            ///< the server has kept an offset of it
   std::uint64_t yields = 0;           ///< how often others were seen to have it
   bool yielded = false;               ///< since it was begun here others had it: what the server keeps is newer
@@ -34,7 +34,7 @@ class Positions {
            std::uint64_t yields);
   /// Nothing more is stored; what was settled is remembered.
   void disown_all();
-  /// Of a partition that is not owned, nothing. `known`: a message before it.
+  /// Of a partition that is not owned, nothing. `known`: a message that vouches for it.
   void settle(PartitionWatermark position, std::optional<KnownMessage> known);
   /// Everything settled is stored, or not ours to store, on success. Fails (retryable) at `deadline` or with what the
   /// latest try failed with by then; fails at once (fatal) when nothing will be stored any more.

@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -221,7 +222,19 @@ class Simulation {
                 " ";
       taken.ack = std::move(batch->ack);
       hand_.push_back(std::move(taken));
+      if (batch->offsets.size() > 1 && random_.below(2) == 0) split(hand_.back(), batch->offsets);
     }
+  }
+
+  // As at the end of a file: a watermark may rest within what was delivered at once.
+  void split(Batch& whole, std::span<const Offset> offsets) {
+    const auto kept = static_cast<std::ptrdiff_t>(1 + random_.below(offsets.size() - 1));
+    story_ += "split<" + std::to_string(offsets[static_cast<std::size_t>(kept)].value()) + " ";
+    Batch rest;
+    rest.numbers.assign(whole.numbers.begin() + kept, whole.numbers.end());
+    whole.numbers.resize(static_cast<std::size_t>(kept));
+    rest.ack = checkpointer_->issuer().split(whole.ack, offsets[static_cast<std::size_t>(kept) - 1]);
+    hand_.push_back(std::move(rest));
   }
 
   // In any order: sinks finish as they please.
