@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "connectors/iggy/held.h"
 #include "connectors/iggy/patience.h"
 
 namespace millrace::iggy_source {
@@ -56,13 +55,13 @@ std::optional<Beginnings> Desk::take_beginnings() {
   return taken;
 }
 
-bool Desk::others_are_read() {
+bool Desk::others_are_read(std::uint64_t assignment) {
   const MutexLock lock(mutex_);
   if (!std::exchange(ask_others_, true)) {
     look_now_ = true;
     changed_.notify_all();
   }
-  return others_read_;
+  return others_read_ && assignment_.number == assignment;
 }
 
 std::optional<std::string> Desk::loss() const {
@@ -224,6 +223,8 @@ Result<void> Desk::turn(const Work& work) {
   if (client_->sessions() != session_) next_look_ = SteadyTime::min();
   if (client_->sessions() != std::exchange(doubted_, client_->sessions())) positions_->doubt_all();
   const Result<void> doubts = settle_doubts();
+  // What comes next would be asked in another session, of which nothing was compared.
+  if (!doubts && !client_->connected()) return doubts;
   MILLRACE_TRY(store_settled());
   if (failed_) {
     next_look_ = clock_->now() + options_->heartbeat;
@@ -233,122 +234,6 @@ Result<void> Desk::turn(const Work& work) {
   }
   if (!doubts) return doubts;
   return client_->keep_alive();
-}
-
-// What is there, and what of it is ours: at each heartbeat, and after each login.
-Result<void> Desk::look(const Work& work) {
-  // Before the figures, which are newer then.
-  std::vector<Watermark> fetched;
-  fetched.reserve(work.feeds.size());
-  for (const auto& feed : work.feeds) fetched.push_back(feed->fetched());
-  MILLRACE_ASSIGN(const std::vector<std::uint32_t> anew, topics_.look(*client_));
-  if (!anew.empty()) MILLRACE_TRY(made_anew(anew));
-  // Until it is published, whatever else of this look fails.
-  anew_ = anew_ || !anew.empty();
-  MILLRACE_ASSIGN(Ours ours, membership_.ask(*client_));
-  told(ours);
-  hold(work, ours);
-  Result<void> checked;
-  for (std::size_t i = 0; !anew_ && i < fetched.size(); ++i) {
-    Result<void> one = check(*work.feeds[i], fetched[i]);
-    if (!one && !client_->connected()) return one;
-    if (checked && !one) checked = std::move(one);
-  }
-  if (work.others) {
-    MILLRACE_ASSIGN(const bool read, topics_.others_are_read(*client_, ours.partitions));
-    {
-      const MutexLock lock(mutex_);
-      others_read_ = read;
-    }
-    if (read) wake_();
-  }
-  if (ours.partitions.empty() && !said_empty_) {
-    log_.warn(
-        "the consumer group gives this member no partition: others have them all, or members of before that the "
-        "server still counts; `member` names one so that it takes its own up again");
-  }
-  said_empty_ = ours.partitions.empty();
-  if (session_ != client_->sessions()) metrics_.sessions.add(client_->sessions() - session_);
-  session_ = client_->sessions();
-  give_up_ = SteadyTime::max();
-  next_look_ = clock_->now() + options_->heartbeat;
-  publish(std::move(ours.partitions), std::exchange(anew_, false));
-  return checked;
-}
-
-void Desk::hold(const Work& work, const Ours& ours) {
-  for (const auto& feed : work.feeds) {
-    const PartitionId id = id_of(feed->partition());
-    const std::int64_t delivered = feed->delivered();
-    const bool still_ours = std::ranges::find(ours.partitions, feed->partition()) != ours.partitions.end();
-    if (still_ours && delivered > positions_->settled(id).value_or(Watermark(delivered)).value()) {
-      membership_.hold(*client_, feed->partition(), static_cast<std::uint64_t>(delivered) - 1);
-    }
-  }
-}
-
-// A feed that waits for what will not come: its partition ends before what it has read or has to read, or holds
-// nothing any more. The figures alone are not believed.
-Result<void> Desk::check(LaneFeed& feed, Watermark fetched) {
-  const iggy::PartitionInfo* const info = topics_.info(feed.partition());
-  if (info == nullptr) return {};
-  const Watermark end = end_of(*info);
-  feed.set_server_end(end);
-  const bool unread = feed.end() && *feed.end() > fetched;
-  if (end >= fetched && !(unread && (end < *feed.end() || info->messages == 0))) return {};
-  const std::optional<KnownMessage> last = feed.last();
-  if (last) {
-    MILLRACE_ASSIGN(const auto loss, loss_of(*client_, *options_, feed.partition(), *last));
-    if (loss) {
-      lost(feed, *loss);
-      return {};
-    }
-  }
-  MILLRACE_ASSIGN(HeldRange range, held(*client_, *options_, feed.partition()));
-  if (last) range.end = std::max(range.end, watermark_behind(last->offset));
-  if (range.end < fetched || (unread && range.end < *feed.end())) {
-    lost(feed, fmt::format("it had messages up to offset {}, but the server's next offset is {} now: it lost its "
-                           "newest messages, or the topic was purged",
-                           std::max(fetched, feed.end().value_or(fetched)).value() - 1, range.end.value()));
-  } else if (unread && range.first.value() > fetched.value()) {
-    removed(feed);
-  }
-  return {};
-}
-
-// Offsets count from 0 again: what was kept says nothing of these.
-Result<void> Desk::made_anew(const std::vector<std::uint32_t>& topics) {
-  for (const std::uint32_t topic : topics) {
-    const std::string named = fmt::format("topic '{}/{}'", options_->stream, options_->topics[topic]);
-    if (options_->on_position_lost == OnPositionLost::fail) {
-      return millrace::fail(
-          Error::fatal(ErrorCode::drift, fmt::format("{} was deleted and made anew while it was read, so that its "
-                                                     "positions mean nothing; set on_position_lost to earliest or "
-                                                     "latest to go on with the new one",
-                                                     named)));
-    }
-    log_.warn("a topic was deleted and made anew while it was read; its partitions begin anew", {{"topic", named}});
-    const MutexLock lock(mutex_);
-    for (std::uint32_t number = 0; number < topics_.partitions(topic); ++number) {
-      const Partition partition{topic, number};
-      const bool was_ours = std::ranges::find(assignment_.partitions, partition) != assignment_.partitions.end();
-      positions_->forget(id_of(partition));
-      // An offset of one that is ours may be what we stored for the old topic.
-      lost_[partition] = {"the topic was deleted and made anew", !was_ours};
-    }
-  }
-  return {};
-}
-
-void Desk::publish(std::vector<Partition> ours, bool anew) {
-  {
-    const MutexLock lock(mutex_);
-    if (assignment_.number != 0 && !anew && assignment_.partitions == ours) return;
-    if (assignment_.number != 0) metrics_.rebalances.add();
-    ++assignment_.number;
-    assignment_.partitions = std::move(ours);
-  }
-  wake_();
 }
 
 Result<void> Desk::answer(const Work& work) {
@@ -372,6 +257,7 @@ Result<void> Desk::answer(const Work& work) {
     if (!loss) continue;
     // It is settled at the server: should this answer come too late, the next one goes on behind what is stored now.
     positions_->forget(id_of(partition));
+    beginnings.lanes.back().yields = 0;
     const MutexLock lock(mutex_);
     lost_[partition].unless_stored = true;
   }

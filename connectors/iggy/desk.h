@@ -47,8 +47,9 @@ class Desk {
   void ask_beginnings(Assignment assignment);
   /// Of the assignment that holds now; what they know to be lost is settled with them.
   [[nodiscard]] std::optional<Beginnings> take_beginnings();
-  /// Of a bounded source whose own partitions are read: whether the other members' are. Asks, and wakes for the answer.
-  [[nodiscard]] bool others_are_read();
+  /// Of a bounded source whose own partitions are read, those of the assignment of that number: whether the other
+  /// members' are, and that assignment is the latest. Asks, and wakes for the answer.
+  [[nodiscard]] bool others_are_read(std::uint64_t assignment);
   /// Messages of a partition were lost, and its lane has not begun anew since.
   [[nodiscard]] std::optional<std::string> loss() const;
   /// What ends the run.
@@ -82,10 +83,11 @@ class Desk {
   [[nodiscard]] Result<void> settle_doubts();
   [[nodiscard]] Result<void> look(const Work& work);
   [[nodiscard]] Result<void> made_anew(const std::vector<std::uint32_t>& topics);
+  [[nodiscard]] Error refused_anew(const std::vector<std::uint32_t>& topics);
   void hold(const Work& work, const Ours& ours);
   void told(const Ours& ours);
   [[nodiscard]] Result<void> check(LaneFeed& feed, Watermark fetched);
-  void publish(std::vector<Partition> ours, bool anew);
+  void publish(std::vector<Partition> ours, bool anew, bool others_read);
   [[nodiscard]] Result<void> answer(const Work& work);
   [[nodiscard]] Result<void> store_settled();
   [[nodiscard]] Result<void> store(PartitionWatermark position);

@@ -106,6 +106,11 @@ Result<void> Fetcher::fetch(Place& place, std::int64_t from) {
       client_->poll({reader(), topic, partition.number, iggy::PollFrom::offset(static_cast<std::uint64_t>(from)),
                      static_cast<std::uint32_t>(options_->batch_length)},
                     polled));
+  // The client has connected anew meanwhile, to ask for less: what it was given is not compared with what was read.
+  if (client_->sessions() != session_) {
+    place.feed->give_back(std::move(polled));
+    return {};
+  }
   complained_.clear();
   place.damaged = 0;
   if (polled.messages().empty()) {

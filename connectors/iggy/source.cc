@@ -190,7 +190,7 @@ void GroupSource::close_by(SteadyTime deadline) {
 // not.
 bool GroupSource::all_read() {
   return std::ranges::all_of(lanes_, [](const auto& lane) { return lane.second.feed->exhausted(); }) &&
-         desk_->others_are_read();
+         desk_->others_are_read(held_assignment_);
 }
 
 void GroupSource::post_positions() {

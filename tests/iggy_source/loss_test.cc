@@ -161,6 +161,26 @@ TEST_P(IggyLoss, INV1_LostMessagesAreSeenByAFeedThatHasFetchedNothing) {
   EXPECT_TRUE(second.lines().empty()) << "those behind offset 4 without those before them";
 }
 
+// A reply that is too large costs the session, and the client asks for less in another one by itself.
+TEST_P(IggyLoss, INV1_WhatComesAfterATooLargeReplyIsComparedFirst) {
+  server_.create(1);
+  server_.append(0, 0, 5);
+  Running first(bounded(options_for(server_)));
+  ASSERT_EQ(first.join().state, ExitState::completed) << why(first.join());
+  server_.append(0, 5, 5);
+  fault({{"on", "poll"}, {"do", "oversize"}, {"bytes", 1 << 30}, {"where", kFetches}});
+  Running second(bounded(options_for(server_)));
+  EXPECT_EQ(second.join().state, ExitState::completed) << why(second.join());
+  EXPECT_EQ(second.lines(), numbered(5, 5));
+  const nlohmann::json fetches =
+      server_.control({{"log", {{"where", {{"command", "poll"}, {"kind", "consumer"}, {"strategy", "offset"}}}}}});
+  ASSERT_GT(fetches.size(), 2U);
+  const nlohmann::json& compared = fetches[fetches.size() - 2];
+  EXPECT_EQ(fetches.back()["value"], 5);
+  EXPECT_EQ(compared["value"], 4) << "the message before\n" << fetches.dump(1);
+  EXPECT_EQ(compared["connection"], fetches.back()["connection"]) << fetches.dump(1);
+}
+
 // An offset that the server has put back to its end would skip the first new message after a crash.
 TEST_P(IggyLoss, INV1_TheOldOffsetGoesWhenMessagesWereLost) {
   server_.create(1);
