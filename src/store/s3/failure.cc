@@ -28,6 +28,8 @@ struct CodeRow {
 constexpr auto kFatal = ErrorClass::fatal;
 constexpr auto kRetry = ErrorClass::retryable;
 
+constexpr std::string_view kMakeRoom = "the store is full: make room, the run goes on by itself";
+
 constexpr CodeRow kCodes[] = {
     {"NoSuchKey", {kFatal, ErrorCode::not_found, ""}},
     {"NoSuchUpload",
@@ -46,8 +48,10 @@ constexpr CodeRow kCodes[] = {
     {"InvalidObjectState", {kFatal, ErrorCode::not_supported, "the object is archived: restore it first"}},
     {"KeyTooLongError", {kFatal, ErrorCode::limit, "keys are limited to 1024 bytes of UTF-8"}},
     {"EntityTooLarge", {kFatal, ErrorCode::too_large, ""}},
-    {"QuotaExceeded", {kFatal, ErrorCode::out_of_space, ""}},
-    {"XMinioStorageFull", {kFatal, ErrorCode::out_of_space, ""}},
+    // Somebody makes room, as on a disk.
+    {"QuotaExceeded", {kRetry, ErrorCode::out_of_space, kMakeRoom}},
+    {"XMinioAdminBucketQuotaExceeded", {kRetry, ErrorCode::out_of_space, kMakeRoom}},
+    {"XMinioStorageFull", {kRetry, ErrorCode::out_of_space, kMakeRoom}},
     {"NotImplemented", {kFatal, ErrorCode::not_supported, "this store lacks what was asked for"}},
     {"MethodNotAllowed", {kFatal, ErrorCode::not_supported, ""}},
     // credentials
@@ -110,7 +114,7 @@ Meaning by_status(int status) {
     case 501:
       return {kFatal, ErrorCode::not_supported, "this store lacks what was asked for"};
     case 507:
-      return {kFatal, ErrorCode::out_of_space, ""};
+      return {kRetry, ErrorCode::out_of_space, kMakeRoom};
     default:
       break;
   }

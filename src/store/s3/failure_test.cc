@@ -51,7 +51,11 @@ TEST(Failure, CodesGoBeforeTheStatus) {
            {429, "", kRetry, ErrorCode::throttled},
            {500, "", kRetry, ErrorCode::unavailable},
            {503, "", kRetry, ErrorCode::unavailable},
-           {507, "", kFatal, ErrorCode::out_of_space},
+           // Room is made while a run waits, as on a disk.
+           {507, "", kRetry, ErrorCode::out_of_space},
+           {507, "XMinioStorageFull", kRetry, ErrorCode::out_of_space},
+           {400, "XMinioAdminBucketQuotaExceeded", kRetry, ErrorCode::out_of_space},
+           {403, "QuotaExceeded", kRetry, ErrorCode::out_of_space},
            {401, "", kFatal, ErrorCode::credentials},
            {302, "", kFatal, ErrorCode::bad_response},
        }) {
