@@ -21,13 +21,19 @@ class RetryMark {
     if (!marked_) return;
     RunBoard& board = *shared_->board;
     if (board.retrying.fetch_sub(1, memory_order_acq_rel) == 1) board.set_write_error("");
-    shared_->end_retries();
+    const Duration failed = shared_->end_retries();
+    if (succeeded_ && failed >= kTellAgain) {
+      shared_->log.info("the sink takes writes again",
+                        {{"sink", shared_->name}, {"failed_for", fmt::format("{:.0f}s", seconds(failed))}});
+    }
   }
-  void note(std::string text) {
+  void succeeded() { succeeded_ = true; }
+  /// `since`: when its first try began.
+  void note(std::string text, SteadyTime since) {
     RunBoard& board = *shared_->board;
     if (!std::exchange(marked_, true)) {
       board.retrying.fetch_add(1, memory_order_acq_rel);
-      shared_->begin_retries();
+      shared_->begin_retries(since);
     }
     board.set_write_error(std::move(text));
   }
@@ -35,6 +41,7 @@ class RetryMark {
  private:
   SinkShared* shared_;
   bool marked_ = false;
+  bool succeeded_ = false;
 };
 
 std::string describe(const SealedBatch& batch) {
@@ -44,22 +51,26 @@ std::string describe(const SealedBatch& batch) {
 
 }  // namespace
 
-void SinkShared::begin_retries() {
+void SinkShared::begin_retries(SteadyTime since) {
   const MutexLock lock(mutex_);
-  ++retrying_;
+  if (retrying_++ == 0) failing_since_ = since;
 }
 
-void SinkShared::end_retries() {
+Duration SinkShared::end_retries() {
   const MutexLock lock(mutex_);
-  if (--retrying_ == 0) warned_.reset();
+  if (--retrying_ != 0) return Duration::zero();
+  warned_.reset();
+  return clock->now() - failing_since_;
 }
 
-bool SinkShared::first_of_its_kind(ErrorCode kind) {
+SinkShared::Failing SinkShared::note_failure(ErrorCode kind) {
   const MutexLock lock(mutex_);
+  const SteadyTime now = clock->now();
   const auto bit = static_cast<std::size_t>(kind);
-  const bool first = !warned_.test(bit);
+  const bool told = !warned_.test(bit) || now - told_ >= kTellAgain;
   warned_.set(bit);
-  return first;
+  if (told) told_ = now;
+  return {.lasts = now - failing_since_, .told = told};
 }
 
 void SinkShared::note_close(Result<void> closed) {
@@ -131,6 +142,7 @@ Result<T> SinkLoop::try_until_done(std::string_view what, TryOnce try_once) {
     shared_->writing.fetch_add(1, memory_order_relaxed);
     Result<T> done = try_once();
     shared_->writing.fetch_sub(1, memory_order_relaxed);
+    if (done) mark.succeeded();
     if (done || !done.error().is_retryable()) return done;
     const bool ends = policy.on_failure != OnWriteFailure::stall;
     if (ends && tries >= policy.max_attempts) {
@@ -143,7 +155,7 @@ Result<T> SinkLoop::try_until_done(std::string_view what, TryOnce try_once) {
           fmt::format("given up after {} tries in {:.1f} s, as the next one would begin in {:.1f} s: ", tries,
                       seconds(took), seconds(delay))));
     }
-    mark.note(done.error().describe());
+    mark.note(done.error().describe(), begun);
     if (!wait_for_next_try(what, tries, delay, done.error())) {
       return fail(
           Error::fatal(ErrorCode::deadline, fmt::format("{} was not done by the drain deadline after {} tries: {}",
@@ -168,10 +180,11 @@ Result<Receipt> SinkLoop::try_once(SealedBatch& batch) {
 
 bool SinkLoop::wait_for_next_try(std::string_view what, int tries, Duration delay, const Error& error) {
   shared_->metrics.backoff_seconds.observe(seconds(delay));
-  const LogLevel level = shared_->first_of_its_kind(error.code()) ? LogLevel::warn : LogLevel::debug;
-  shared_->log.log(level, fmt::format("{} failed and is tried again", what),
+  const SinkShared::Failing failing = shared_->note_failure(error.code());
+  shared_->log.log(failing.told ? LogLevel::warn : LogLevel::debug, fmt::format("{} failed and is tried again", what),
                    {{"sink", shared_->name},
                     {"try", std::to_string(tries)},
+                    {"failing_for", fmt::format("{:.0f}s", seconds(failing.lasts))},
                     {"wait", fmt::format("{:.3f}s", seconds(delay))},
                     {"error", error.describe()}});
   if (!shared_->gate.wait(delay, error.retry_after().has_value())) return false;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <bitset>
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -24,6 +25,9 @@ namespace millrace {
 [[nodiscard]] inline std::string sink_component(const std::string& name) {
   return name == "sink" || name == kDeadLetterSink ? name : "sink " + name;
 }
+
+/// How long a sink that takes nothing may go without a line about it.
+inline constexpr Duration kTellAgain = std::chrono::seconds(30);
 
 /// What the workers of one sink share with its pool. Shared by all of them, as one may be left behind.
 struct SinkShared {
@@ -53,11 +57,15 @@ struct SinkShared {
   std::shared_ptr<LostBatches>
       lost;  ///< where batches go that are given up; null: nowhere. Set before a worker starts.
 
-  /// Around the tries of a write that has failed once.
-  void begin_retries();
-  void end_retries();
-  /// The first failure of its kind since no write of the sink was being retried.
-  [[nodiscard]] bool first_of_its_kind(ErrorCode kind);
+  /// Around the tries of a write that has failed once and began `since`. The last one to end tells how long writes
+  /// have failed.
+  void begin_retries(SteadyTime since);
+  Duration end_retries();
+  struct Failing {
+    Duration lasts;  ///< since the first try of the write that failed first
+    bool told;       ///< worth a line: the first of its kind in that time, or nothing was told for kTellAgain
+  };
+  [[nodiscard]] Failing note_failure(ErrorCode kind);
 
   /// What closing a writer said; the first one stands.
   void note_close(Result<void> closed);
@@ -68,6 +76,8 @@ struct SinkShared {
   std::optional<Error> close_error_ MILLRACE_GUARDED_BY(mutex_);
   std::size_t retrying_ MILLRACE_GUARDED_BY(mutex_) = 0;
   std::bitset<kErrorCodes> warned_ MILLRACE_GUARDED_BY(mutex_);
+  SteadyTime failing_since_ MILLRACE_GUARDED_BY(mutex_){};
+  SteadyTime told_ MILLRACE_GUARDED_BY(mutex_){};
 };
 
 class SinkLoop {

@@ -21,15 +21,18 @@ using testing::CaptureSinkOptions;
 
 constexpr PartitionId kPartition{0};
 
-// "warn 503": level and error of each line. Thread-safe.
+// "warn 503 30s": level, error and how long writes have failed, of each line. Thread-safe.
 class Lines final : public LogSink {
  public:
   void write(LogLevel level, std::string_view, std::string_view, std::initializer_list<LogField> fields) override {
     const MutexLock lock(mutex_);
-    const std::string_view name = level == LogLevel::warn ? "warn" : level == LogLevel::debug ? "debug" : "other";
+    std::string line = level == LogLevel::warn ? "warn" : level == LogLevel::debug ? "debug" : "other";
+    std::string failing_for;
     for (const LogField& field : fields) {
-      if (field.key == "error") lines_.push_back(std::string(name) + " " + field.value);
+      if (field.key == "error") line.append(" ").append(field.value);
+      if (field.key == "failing_for" || field.key == "failed_for") failing_for = field.value;
     }
+    if (!failing_for.empty()) lines_.push_back(line + " " + failing_for);
   }
   std::vector<std::string> take() {
     const MutexLock lock(mutex_);
@@ -170,7 +173,9 @@ TEST_F(SinkPoolTest, H01_RetryAfterIsHonoured) {
 
 // Of an outage the first failure of each kind is said at warn, the others at debug; the next outage is said anew.
 TEST_F(SinkPoolTest, TheFirstRetryOfItsKindWarns) {
-  auto pool = open();
+  CaptureSinkOptions options;
+  options.retry.backoff = {seconds(1), seconds(1), 1.0};
+  auto pool = open(options);
   pool->start();
   const auto outage = [&] {
     const std::size_t tries = capture->tries().size();
@@ -181,16 +186,37 @@ TEST_F(SinkPoolTest, TheFirstRetryOfItsKindWarns) {
     for (std::size_t i = 1; i <= 5; ++i) {
       ASSERT_TRUE(capture->wait_for_tries(tries + i));
       clock.wait_for_sleepers(1);
-      clock.advance(seconds(60));
+      clock.advance(seconds(1));
     }
     EXPECT_EQ(resolved(1), 0U);
   };
-  const std::vector<std::string> said{"warn 503", "debug 503", "warn no route", "debug no route", "debug 503"};
+  const std::vector<std::string> said{"warn 503 0s", "debug 503 1s", "warn no route 2s", "debug no route 3s",
+                                      "debug 503 4s"};
   outage();
   EXPECT_EQ(log->take(), said);
   outage();
   EXPECT_EQ(log->take(), said);
   EXPECT_TRUE(pool->close(clock.now()).has_value());
+}
+
+// H01: a sink that takes nothing is told of each 30 s, with for how long, and that it takes writes again.
+TEST_F(SinkPoolTest, H01_ALongOutageIsToldOfAgainAndItsEnd) {
+  CaptureSinkOptions options;
+  options.retry.backoff = {seconds(10), seconds(10), 1.0};
+  auto pool = open(options);
+  pool->start();
+  capture->fail_next(7, Error::retryable(ErrorCode::throttled, "503"));
+  push(*pool);
+  for (std::size_t tries = 1; tries <= 7; ++tries) {
+    ASSERT_TRUE(capture->wait_for_tries(tries));
+    clock.wait_for_sleepers(1);
+    clock.advance(seconds(10));
+  }
+  EXPECT_EQ(resolved(1), 0U);
+  EXPECT_TRUE(pool->close(clock.now()).has_value());
+  const std::vector<std::string> said{"warn 503 0s",   "debug 503 10s", "debug 503 20s", "warn 503 30s",
+                                      "debug 503 40s", "debug 503 50s", "warn 503 60s",  "other 70s"};
+  EXPECT_EQ(log->take(), said);
 }
 
 TEST_F(SinkPoolTest, AFatalErrorEndsTheTriesAndNothingBehindItIsWritten) {
