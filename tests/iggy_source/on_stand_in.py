@@ -68,8 +68,8 @@ class StandIn:
 class Feed:
     """Puts numbered messages into all partitions in turn; in each they count from 0, as offsets do."""
 
-    def __init__(self, stand_in):
-        self.stand_in = stand_in
+    def __init__(self, stand_in, pad=""):
+        self.stand_in, self.pad = stand_in, f',"pad":"{pad}"' if pad else ""
         self.sent = {(topic, partition): 0 for topic, partitions in TOPICS.items() for partition in range(partitions)}
         self.turn = 0
 
@@ -77,7 +77,7 @@ class Feed:
         """So many, to one partition."""
         topic, partition = place = list(self.sent)[self.turn % len(self.sent)]
         self.turn += 1
-        messages = [{"payload": '{"n":%d}' % n} for n in range(self.sent[place], self.sent[place] + count)]
+        messages = [{"payload": '{"n":%d%s}' % (n, self.pad)} for n in range(self.sent[place], self.sent[place] + count)]
         told = self.stand_in.fake.do("append", {"stream": STREAM, "topic": topic, "partition": partition, "messages": messages})
         assert told["base"] == self.sent[place], f"{place} continues at {told['base']}, though {self.sent[place]} messages were taken"
         self.sent[place] += count

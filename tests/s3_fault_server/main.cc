@@ -3,7 +3,9 @@
 //   s3_fault_server [--port N] [--latency-ms N] [--case NAME] [--bucket NAME] [--credentials-lifetime SECONDS
 //                   [--outage-after SECONDS] [--outage-for SECONDS]] [--made-up N [--page-latency-ms N]]
 //                   [--check-signatures no] [BUCKET/KEY=FILE ...]
-// Prints "endpoint http://127.0.0.1:PORT" once it listens, and serves until standard input ends. With a lifetime it
+// Prints "endpoint http://127.0.0.1:PORT" once it listens, and serves until standard input ends. Each line of it is a
+// command: "fault LINE" adds a fault, "clear" ends them all, "count OPERATION" tells how many such requests came; what
+// is printed for one is "ok", the number, or "error: ...". With a lifetime it
 // also prints "credentials URL", where each request gets keys for so long, and at the end one line of JSON that says
 // what became of them; during the outage that url answers 500. --made-up gives the bucket "many" N objects below in/,
 // of one record each, which are made up while they are listed and read; nothing is kept of the requests then.
@@ -14,6 +16,7 @@
 #include <chrono>
 #include <cstdio>
 #include <fstream>
+#include <iostream>
 #include <iterator>
 #include <memory>
 #include <string>
@@ -51,6 +54,24 @@ void print_uses(const FaultServer& server, const CredentialMint& mint) {
              "\n",
              mint.answered(), mint.refused(), used, good, refused, used == 0 ? 0 : least / 1000);
   std::fflush(stdout);
+}
+
+std::string obey(FaultServer& server, std::string_view line) {
+  const auto blank = std::min(line.find(' '), line.size());
+  const std::string_view verb = line.substr(0, blank);
+  const std::string_view rest = line.substr(std::min(blank + 1, line.size()));
+  if (verb == "fault") {
+    auto fault = millrace::testing::ServerFault::parse(rest);
+    if (!fault) return fmt::format("error: {}", fault.error().message());
+    server.add_fault(*std::move(fault));
+    return "ok";
+  }
+  if (verb == "clear") {
+    server.clear_faults();
+    return "ok";
+  }
+  if (verb == "count") return fmt::format("{}", server.count(rest));
+  return fmt::format("error: no command '{}'", verb);
 }
 
 }  // namespace
@@ -132,7 +153,9 @@ int main(int argc, char** argv) {
   }
   fmt::print("endpoint {}\n", (*server)->endpoint());
   std::fflush(stdout);
-  while (std::getchar() != EOF) {
+  for (std::string line; std::getline(std::cin, line);) {
+    fmt::print("{}\n", obey(**server, line));
+    std::fflush(stdout);
   }
   if (mint) print_uses(**server, *mint);
   return 0;

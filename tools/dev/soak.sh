@@ -38,6 +38,24 @@ soak_iggy() {
   return $failed
 }
 
+# A store that is away, throttles, lies or is full for so many seconds, in the build that users get, five at a time.
+soak_store() {
+  local seconds=${1:-60} only=${2:-} results
+  [[ $seconds =~ ^[1-9][0-9]*$ ]] || die "'$seconds' is no number of seconds"
+  results=$(mktemp -d)
+  say "a store that is bad for $seconds s, each way; what each run said lies in $results"
+  # shellcheck disable=SC2016  # for the inner shell
+  for scene in {slow_down,lies,lies_done,full,stopped,killed}\ {at_least_once,exactly_once}\ {small,parts}\ {through,ended} \
+    full_disk\ {at_least_once,exactly_once}\ small\ {through,ended} {slow_down,full_disk}\ {at_least_once,exactly_once}\ small\ backfill; do
+    [[ $scene == ${only:-*}* ]] && printf '%s\n' "$scene"
+  done | results=$results seconds=$seconds xargs -P 5 -L 1 bash -c '
+    if python3 -B tests/soak/store_soak.py build/bench/bin/millrace build/bench/bin/s3_fault_server "$@" --seconds "$seconds" >"$results/$*" 2>&1; then
+      head -n 1 "$results/$*"
+    else
+      printf "failed: %s\n" "$*" && cat "$results/$*" && exit 1
+    fi' _
+}
+
 # A run over so many keys from slow pages, in the build that users get.
 soak_listing() {
   local keys=${1:-2000000}
@@ -46,7 +64,7 @@ soak_listing() {
   python3 tests/soak/listing_soak.py build/bench/bin/millrace build/bench/bin/s3_fault_server --objects "$keys"
 }
 
-# dev_soak [KILLS | credentials [MINUTES] | iggy [SECONDS] | listing [KEYS]]
+# dev_soak [KILLS | credentials [MINUTES] | iggy [SECONDS] | store [SECONDS [FAULT]] | listing [KEYS]]
 dev_soak() {
   tools/setup/apt.sh build test
   tools/setup/aws_c_auth.sh >/dev/null
@@ -55,6 +73,12 @@ dev_soak() {
     configure bench
     compile bench millrace s3_fault_server
     soak_listing "${2:-}"
+    return
+  fi
+  if [ "${1:-}" = store ]; then
+    configure bench
+    compile bench millrace s3_fault_server
+    soak_store "${2:-}" "${3:-}"
     return
   fi
   configure dev
