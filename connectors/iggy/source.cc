@@ -14,6 +14,8 @@ constexpr Duration kPostEvery = std::chrono::seconds(1);
 
 }  // namespace
 
+// With fail the source ends where it sees this. Where it cannot, a sink that writes exactly once does, by the times that
+// it notes (ADR-0016).
 std::string replay_gap(OnPositionLost lost) {
   if (lost == OnPositionLost::fail) return {};
   return "with on_position_lost other than fail it goes on where an offset may stand for another message than before, "

@@ -74,6 +74,8 @@ Result<Recall> CommitBook::recall(PartitionId partition, Offset from, const Orig
   upload_->commits->forget(partition);
   MILLRACE_ASSIGN(Kept kept, load(partition, *origin));
   MILLRACE_TRY(check_offsets(kept, *origin));
+  // Between the two lies what nobody has noted: of other settings, or of records that no file was made of.
+  if (from.value() > kept.record.reaches().value() + 1) kept.record.latest = kNoTimestamp;
   kept.record.floor = std::max(kept.record.floor, from);
   prune(kept);
   MILLRACE_TRY(check_series(kept));
@@ -86,6 +88,8 @@ Result<Recall> CommitBook::recall(PartitionId partition, Offset from, const Orig
   }
   Recall recall;
   recall.floor = kept.record.floor;
+  recall.latest = kept.record.latest;
+  recall.note = name_of(kept);
   for (const CommittedFile& file : kept.record.durable) recall.durable.push_back({file.series, file.last});
   for (const CommittedFile& file : kept.record.unsettled)
     recall.unsettled.push_back({file.series, file.first, file.last});
@@ -242,7 +246,7 @@ Result<void> CommitBook::adopt_own(Kept& kept) const {
                                name_of(kept))));
 }
 
-Result<void> CommitBook::intend(PartitionId partition, const CommittedFile& file) {
+Result<void> CommitBook::intend(PartitionId partition, const CommittedFile& file, UnixMicros read_until) {
   const auto found = kept_.find(partition);
   if (found == kept_.end()) {
     return fail(Error::fatal(
@@ -257,6 +261,7 @@ Result<void> CommitBook::intend(PartitionId partition, const CommittedFile& file
                                                          printable_key(kept.begun->key), printable_key(file.key))));
   }
   prune(kept);
+  kept.record.latest = std::max(kept.record.latest, read_until);
   auto& unsettled = kept.record.unsettled;
   if (const auto known = std::ranges::find_if(unsettled, of_series(file.series)); known != unsettled.end()) {
     if (*known == file) {

@@ -27,9 +27,9 @@ class CommitBook {
   /// when another run has saved meanwhile; fatally where the note is damaged (manifest), of other offsets (drift) or of
   /// files told apart otherwise (config), and where another's object has a noted key (already_exists).
   [[nodiscard]] Result<Recall> recall(PartitionId partition, Offset from, const Origin* origin);
-  /// The file is about to be written. Durable on return; again for each try. Fails (fenced) when another run has taken
-  /// the partition over.
-  [[nodiscard]] Result<void> intend(PartitionId partition, const CommittedFile& file);
+  /// The file is about to be written; `read_until`: EncodedChunk's. Durable on return; again for each try. Fails
+  /// (fenced) when another run has taken the partition over.
+  [[nodiscard]] Result<void> intend(PartitionId partition, const CommittedFile& file, UnixMicros read_until);
   /// It is written; the next save says so.
   void done(PartitionId partition, const CommittedFile& file);
 

@@ -90,6 +90,29 @@ TEST_F(CommitBookTest, AnObjectThatCameToBeIsSettledByOneLook) {
   EXPECT_EQ(recall->durable.at(0).through, Offset(999));
 }
 
+// By which the next run tells its records from others under their offsets.
+TEST_F(CommitBookTest, HowLateRecordsWereIsRecalled) {
+  ObjectWriter writer(run("a"));
+  auto recall = writer.recall(kPartition, Offset(0), &origin());
+  ASSERT_TRUE(recall);
+  EXPECT_EQ(recall->latest, kNoTimestamp);
+  SealedBatch first = batch("once");
+  first.chunk.read_until = 77;
+  ASSERT_TRUE(writer.write(first));
+  SealedBatch second = batch("twice", 1, 1000, 1999);
+  second.chunk.read_until = 55;
+  ASSERT_TRUE(writer.write(second));
+  EXPECT_EQ(kept().latest, 77);
+  recall = ObjectWriter(run("b")).recall(kPartition, Offset(2000), &origin());
+  ASSERT_TRUE(recall);
+  EXPECT_EQ(recall->latest, 77);
+  EXPECT_THAT(recall->note, HasSubstr("_millrace/orders/commits-"));
+  // What was read without a note may have come later.
+  recall = ObjectWriter(run("c")).recall(kPartition, Offset(2001), &origin());
+  ASSERT_TRUE(recall);
+  EXPECT_EQ(recall->latest, kNoTimestamp);
+}
+
 // It may still come to be, so only the same file may be written in its place.
 TEST_F(CommitBookTest, AnObjectThatDidNotIsMadeOnceMore) {
   die("a", /*behind_the_put=*/false);
@@ -369,10 +392,11 @@ TEST(CommitRecord, IsWhatThePageSays) {
     "writer": "0123", "saves": 17, "floor": 1000,
     "durable": [{"time": 493021, "first": 990, "last": 1999, "key": "out/k.jsonl", "bytes": 10, "checksum": "00000000000000ff"}],
     "unsettled": [{"time": -1, "route": {"base64": "AP8="}, "first": 2000, "last": 2000, "key": "out/l.jsonl", "bytes": 0,
-                   "checksum": "0000000000000000"}]})");
+                   "checksum": "0000000000000000"}], "latest": -5})");
   ASSERT_TRUE(record) << record.error().message();
   EXPECT_EQ(record->partition, PartitionId(3));
   EXPECT_EQ(record->floor, Offset(1000));
+  EXPECT_EQ(record->latest, -5);
   EXPECT_EQ(record->durable.at(0),
             (CommittedFile{{493021, ""}, Offset(990), Offset(1999), "out/k.jsonl", 10, "00000000000000ff"}));
   EXPECT_EQ(record->unsettled.at(0).series, (FileSeries{-1, std::string("\0\xFF", 2)}));
@@ -383,6 +407,7 @@ RC_GTEST_PROP(CommitRecord, IsReadAsItWasWritten, ()) {
   record.stream = *rc::gen::arbitrary<std::string>();
   record.lineage = *rc::gen::arbitrary<std::string>();
   record.writer = "w";
+  if (*rc::gen::arbitrary<bool>()) record.latest = *rc::gen::arbitrary<std::int64_t>();
   const auto files = [] {
     std::vector<CommittedFile> all;
     for (int i = *rc::gen::inRange(0, 4); i > 0; --i) {

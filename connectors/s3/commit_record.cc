@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "connectors/s3/json_fields.h"
@@ -62,18 +63,26 @@ void read_files(Fields& fields, std::string_view name, std::vector<CommittedFile
 
 }  // namespace
 
+Offset CommitRecord::reaches() const noexcept {
+  Offset last(floor.value() - 1);
+  for (const CommittedFile& file : durable) last = std::max(last, file.last);
+  for (const CommittedFile& file : unsettled) last = std::max(last, file.last);
+  return last;
+}
+
 std::string to_json(const CommitRecord& record) {
-  const Json json = {{"schema", kSchema},
-                     {"stream", s3_source::bytes_json(record.stream)},
-                     {"topic", s3_source::bytes_json(record.topic)},
-                     {"partition", record.partition.value()},
-                     {"lineage", s3_source::bytes_json(record.lineage)},
-                     {"files_by", s3_source::bytes_json(record.files_by)},
-                     {"writer", record.writer},
-                     {"saves", record.saves},
-                     {"floor", record.floor.value()},
-                     {"durable", files_json(record.durable)},
-                     {"unsettled", files_json(record.unsettled)}};
+  Json json = {{"schema", kSchema},
+               {"stream", s3_source::bytes_json(record.stream)},
+               {"topic", s3_source::bytes_json(record.topic)},
+               {"partition", record.partition.value()},
+               {"lineage", s3_source::bytes_json(record.lineage)},
+               {"files_by", s3_source::bytes_json(record.files_by)},
+               {"writer", record.writer},
+               {"saves", record.saves},
+               {"floor", record.floor.value()},
+               {"durable", files_json(record.durable)},
+               {"unsettled", files_json(record.unsettled)}};
+  if (record.latest != kNoTimestamp) json["latest"] = record.latest;
   return json.dump(2) + "\n";
 }
 
@@ -95,6 +104,10 @@ Result<CommitRecord> parse_commit_record(std::string_view text) {
   fields.text("writer", record.writer);
   fields.number("saves", record.saves);
   read_offset(fields, "floor", record.floor);
+  if (fields.has("latest")) {
+    fields.integer("latest", record.latest);
+    if (record.latest == kNoTimestamp) fields.set("latest", "is no time");
+  }
   read_files(fields, "durable", record.durable);
   read_files(fields, "unsettled", record.unsettled);
   MILLRACE_TRY(fields.done());

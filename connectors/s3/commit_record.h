@@ -10,6 +10,7 @@
 
 #include "millrace/base/ids.h"
 #include "millrace/base/result.h"
+#include "millrace/base/time.h"
 #include "millrace/encode/encoded_chunk.h"
 
 namespace millrace::s3_sink {
@@ -37,9 +38,12 @@ struct CommitRecord {
   std::string writer;                  ///< who saved it last; random, new for each run
   std::uint64_t saves = 0;             ///< grows, so that no two saves have the same bytes, and with them the same ETag
   Offset floor{0};                     ///< every record before it is durable, or was dropped on purpose
+  UnixMicros latest = kNoTimestamp;    ///< no record up to the last that this speaks of has a later time
   std::vector<CommittedFile> durable;  ///< the last file of each series, where it reaches the floor
   std::vector<CommittedFile> unsettled;  ///< about to be written, one of a series at most
 
+  /// The last record that it speaks of.
+  [[nodiscard]] Offset reaches() const noexcept;
   friend bool operator==(const CommitRecord&, const CommitRecord&) = default;
 };
 

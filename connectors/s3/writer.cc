@@ -88,7 +88,7 @@ Result<Receipt> ObjectWriter::write(SealedBatch& batch) {
   CommittedFile noted;
   if (commits_) {
     noted = {chunk.series, chunk.first_offset, chunk.last_offset, key, body.size(), checksum(body)};
-    MILLRACE_TRY(commits_->intend(chunk.partition, noted));
+    MILLRACE_TRY(commits_->intend(chunk.partition, noted, chunk.read_until));
   }
   auto written =
       upload_->if_exists == IfExists::overwrite ? put(key, body, PutCondition::none) : create(key, body, tried_before);

@@ -61,6 +61,10 @@ void LaneSink::begin_batch(const PayloadBatch& batch) {
     queue_->ask(asked_);
     if (!hear()) return;
   }
+  if (options_.recalls) {
+    compare(batch);
+    if (refusal_) return;
+  }
   // Between batches no record is half-way, so what is sealed here answers for earlier batches only.
   if (options_.policy.per_object && !files_.empty() &&
       !same_object(files_.front().chunk.origin.get(), batch.origin.get())) {
@@ -84,6 +88,20 @@ bool LaneSink::hear() {
   heard_ = choosing_ = true;
   current_ = nullptr;
   return true;
+}
+
+/// Other records under the offsets of those that are durable would be left out in silence. Of a batch that is refused
+/// nothing may reach what is noted.
+void LaneSink::compare(const PayloadBatch& batch) {
+  UnixMicros latest = read_until_;
+  for (std::size_t i = 0; i < batch.payloads.size(); ++i) {
+    const UnixMicros time = batch.timestamps.empty() ? batch.timestamp : batch.timestamps[i];
+    latest = std::max(latest, time);
+    if (!recall_ || time <= recall_->latest || batch.offset(i) > recall_reaches_) continue;
+    refusal_ = recall_->contradicted_by(batch.meta(i));
+    if (refusal_) return;
+  }
+  read_until_ = latest;
 }
 
 /// The open file of these records; null when there is none.
@@ -266,6 +284,7 @@ void LaneSink::seal_file(OpenFile& open, SealReason reason) {
   ByteBuffer& bytes = file->chunk.bytes;
   bytes.truncate(file->whole);
   bytes.append(options_.envelope.footer);
+  file->chunk.read_until = read_until_;
   ByteBuffer plain;  // the next file grows in it
   if (compressor_) {
     file->whole = bytes.size();

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "millrace/record/record_place.h"
+
 namespace millrace {
 
 namespace {
@@ -31,6 +33,18 @@ Offset Recall::reaches() const noexcept {
   for (const Durable& one : durable) last = std::max(last, one.through);
   for (const Unsettled& one : unsettled) last = std::max(last, one.last);
   return last;
+}
+
+std::optional<Error> Recall::contradicted_by(const RecordMeta& meta) const {
+  if (latest == kNoTimestamp || meta.timestamp <= latest) return std::nullopt;
+  return Error::fatal(ErrorCode::drift,
+                      record_place(meta) + ": the record there is of " + to_rfc3339(meta.timestamp, 6) +
+                          ", but what an earlier run has read up to offset " + std::to_string(reaches().value()) +
+                          " was of " + to_rfc3339(latest, 6) +
+                          " or earlier: other records have these offsets now, as where a broker lost its newest ones "
+                          "or a topic was purged. None of them is left out as written already. To write them choose "
+                          "another prefix; or remove " +
+                          note + ", and of the earlier run the files whose keys they would take");
 }
 
 }  // namespace millrace

@@ -70,6 +70,46 @@ struct RecallTest : ::testing::Test {
   std::vector<Written> written() const { return written_to(shelf); }
 };
 
+// A broker that lost its newest records gives their offsets to others, which come later than those.
+TEST_F(RecallTest, INV1_RecordsThatCameLaterAreNotLeftOutForOthers) {
+  constexpr UnixMicros kThen = 1'772'539'200'000'000;  // 2026-03-03T12:00:00Z
+  shelf.recall.floor = Offset(3);
+  shelf.recall.unsettled = {{{FileSeries::kNoTime, ""}, Offset(3), Offset(5)}};
+  shelf.recall.latest = kThen;
+  shelf.recall.note = "s3://b/note.json";
+  const auto came = [&](LaneSink& sink, std::int64_t first, std::vector<UnixMicros> times) {
+    const std::vector<std::string_view> payloads(times.size());
+    PayloadBatch batch;
+    batch.partition = kPartition;
+    batch.base_offset = Offset(first);
+    batch.payloads = payloads;
+    batch.timestamps = times;
+    sink.begin_batch(batch);
+    const auto refusal = sink.take_refusal();
+    return refusal ? refusal->describe() : std::string();
+  };
+  for (const std::int64_t offset : {2, 4, 5}) {
+    LaneSink sink = make({});
+    const std::string said = came(sink, offset, {kThen + 60'000'000});
+    EXPECT_NE(said.find("offset " + std::to_string(offset) + " of partition 3"), std::string::npos) << said;
+    EXPECT_NE(said.find("2026-03-03T12:01:00"), std::string::npos) << said;
+    EXPECT_NE(said.find("up to offset 5 was of 2026-03-03T12:00:00"), std::string::npos) << said;
+    EXPECT_NE(said.find("remove s3://b/note.json"), std::string::npos) << said;
+  }
+  LaneSink behind = make({});
+  EXPECT_EQ(came(behind, 5, {kThen, kThen + 60'000'000}), "") << "nothing is noted of offset 6";
+  LaneSink sink = make({});
+  EXPECT_EQ(came(sink, 2, {kThen - 1, kThen - 2}), "");
+  put(sink, 3);
+  EXPECT_NE(came(sink, 4, {kThen, kThen + 1}), "");
+  sink.seal(SealReason::lane_end);
+  ASSERT_EQ(shelf.batches.size(), 1U);
+  EXPECT_EQ(shelf.batches[0].chunk.read_until, kThen - 1) << "what is refused was not read";
+  shelf.recall.latest = kNoTimestamp;
+  LaneSink unknowing = make({});
+  EXPECT_EQ(came(unknowing, 2, {kThen + 60'000'000}), "") << "nothing is known of their times";
+}
+
 TEST_F(RecallTest, WhatIsDurableIsLeftOut) {
   shelf.recall.floor = Offset(2);
   shelf.recall.durable = {{{0, ""}, Offset(5)}};

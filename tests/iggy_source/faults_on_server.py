@@ -8,9 +8,11 @@ Method: messages that count, over a stand-in for the server and a network that c
     cut [SECONDS...]     the network is away for so long (1 10), each time silently and once more with connections that end
     restart              the server ends in order and comes back while messages flow
     members              three members of one group, of which two are killed and others come
+    given_again          with exactly_once, a server that lost its newest messages and gave their offsets to others, and a topic that was purged
     positions_lost       what on_position_lost says, each way: to a position that retention has passed, and to one beyond the end
 """
 import contextlib
+import json
 import re
 import sys
 import tempfile
@@ -142,14 +144,41 @@ def positions_lost(stand_in, _, stack):
     assert read("earliest", 1) == read("latest", 1) == list(range(25))  # what is read again makes the same file
 
 
+def given_again(_, __, stack):
+    """What stands under the offsets of messages that are in objects already is not left out as if it were those."""
+    for away in ({"restart": "kill"}, {"purge": {"stream": STREAM, "topic": "t"}}):
+        stand_in = stack.enter_context(StandIn(FRAMING, stack.enter_context(tempfile.TemporaryDirectory(prefix="millrace-iggy-")), "--flush-messages", 100_000))
+        runs = stack.enter_context(IggyRuns(MILLRACE, stand_in.port))
+
+        def send(first, count, fake=stand_in.fake):
+            fake.do("append", {"stream": STREAM, "topic": "t", "partition": 0, "messages": [{"payload": '{"n":%d}' % n} for n in range(first, first + count)]})
+
+        sink = {"url": f"file://{runs.folder}/out/", "path_template": "{topic}", "max_file_age": "200ms", "delivery": "exactly_once"}
+        config = runs.config("once", {"topics": ["t"], "on_position_lost": "fail", "bounded": True}, sink)
+        send(0, 50)
+        stand_in.fake.do("flush", True)
+        send(50, 50)
+        runs.run(config)
+        runs.run(config)  # which finds all of it written
+        for verb, value in away.items():
+            stand_in.fake.do(verb, value)
+        send(1000, 30)
+        text = runs.run(config, 1)
+        written = sorted(json.loads(line)["payload"]["n"] for line in runs.lines())
+        assert written == list(range(100)), f"{len(written)} records, not the 100:\n{text}"
+        first = 50 if "restart" in away else 0
+        assert re.search(rf"offset {first} of partition 0 \(s/t\): the record there is of 20\S+Z, but .* up to offset 99 was of 20\S+Z or earlier", text), text
+        assert "_millrace/iggy/commits-" in text, f"the way out is not said:\n{text}"
+
+
 def said(text, partition, kept, held):
     """A line names the partition and both numbers."""
     assert any(all(re.search(rf"\b{word}\b", line) for word in (partition, kept, held)) for line in text.splitlines()), f"{partition}, {kept} and {held}:\n{text}"
 
 
 if __name__ == "__main__":
-    MILLRACE, framing_name, case, *words = sys.argv[1:]
+    MILLRACE, FRAMING, case, *words = sys.argv[1:]
     with contextlib.ExitStack() as at_end:
         data = at_end.enter_context(tempfile.TemporaryDirectory(prefix="millrace-iggy-"))
-        server = at_end.enter_context(StandIn(framing_name, data))
-        {each.__name__: each for each in (cut, restart, members, positions_lost)}[case](server, at_end.enter_context(IggyRuns(MILLRACE, server.port)), at_end, *words)
+        server = at_end.enter_context(StandIn(FRAMING, data))
+        {each.__name__: each for each in (cut, restart, members, given_again, positions_lost)}[case](server, at_end.enter_context(IggyRuns(MILLRACE, server.port)), at_end, *words)

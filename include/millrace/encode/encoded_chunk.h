@@ -38,6 +38,7 @@ struct EncodedChunk {
   Offset first_offset;  ///< of the source records in here; meaningless while records == 0
   Offset last_offset;
   UnixMicros first_timestamp = kNoTimestamp;  ///< of the first record
+  UnixMicros read_until = kNoTimestamp;       ///< no record that its lane has read, up to here, has a later time
   UnixMicros opened_unix = kNoTimestamp;      ///< wall time of the first append
   SteadyTime opened;                          ///< when the first record was appended
   SteadyTime appended;                        ///< when the last one was

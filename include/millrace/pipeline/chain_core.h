@@ -39,8 +39,10 @@ class ChainCore {
   /// The first payload not taken. Moved by the chain's loop, so that it is known where user code threw.
   std::size_t next = 0;
 
-  /// False: an output is blocked, nothing can be taken.
+  /// False: an output is blocked, or refuses the batch; nothing can be taken.
   [[nodiscard]] bool begin_run(const PayloadBatch& batch, std::size_t from, AckRef& ack, AckIssuer& issuer);
+  /// Why an output refuses it.
+  [[nodiscard]] std::optional<Error> take_refusal() noexcept { return std::exchange(refusal_, std::nullopt); }
 
   /// Before each source record: false when a sink that had to be sealed before it is blocked now.
   [[nodiscard]] bool admits(const RecordMeta& meta) {
@@ -92,6 +94,7 @@ class ChainCore {
   const bool staged_;
   std::vector<std::unique_ptr<ChainOutput>> outputs_;
   std::optional<Error> build_error_;
+  std::optional<Error> refusal_;
 
   // The run.
   const PayloadBatch* batch_ = nullptr;

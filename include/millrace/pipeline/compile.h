@@ -110,7 +110,7 @@ class CompiledChain final : public LaneChain {
 
   ChainStep run(const PayloadBatch& batch, std::size_t from, AckRef& ack, AckIssuer& issuer,
                 ChainCounts& counts) override {
-    if (!core_->begin_run(batch, from, ack, issuer)) return {from, std::nullopt};
+    if (!core_->begin_run(batch, from, ack, issuer)) return {from, core_->take_refusal()};
     Loop loop{*core_, decoder_, batch};
     std::optional<std::string> thrown = call_user_code([](void* state) { static_cast<Loop*>(state)->run(); }, &loop);
     return core_->end_run(loop.failed, std::move(thrown), counts);

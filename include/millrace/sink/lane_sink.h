@@ -70,6 +70,8 @@ class LaneSink {
   /// The batch whose records follow. Called by the chain at the start of every run over (part of) a batch; seals what
   /// is open when it must not be mixed with this batch.
   void begin_batch(const PayloadBatch& batch);
+  /// Why nothing of the batch that was begun may be taken: it contradicts what the sink recalls.
+  [[nodiscard]] std::optional<Error> take_refusal() noexcept { return std::exchange(refusal_, std::nullopt); }
 
   [[nodiscard]] const RouteSpec& route_spec() const noexcept { return options_.route; }
   [[nodiscard]] bool framed() const noexcept { return options_.framed; }
@@ -161,6 +163,7 @@ class LaneSink {
   [[nodiscard]] bool is_durable(const RecordMeta& meta, std::int64_t bucket, std::string_view route);
   [[nodiscard]] bool begin_file(const RecordMeta& meta);
   bool hear();
+  void compare(const PayloadBatch& batch);
   void tell_recalled();
   template <class What>
   void for_each_file(What what);
@@ -191,9 +194,11 @@ class LaneSink {
   std::uint64_t next_sequence_;
   std::shared_ptr<RecallRequest> asked_;  ///< until it is answered nothing is taken
   bool heard_ = false;
-  Offset recall_reaches_;               ///< how far that says something
-  std::optional<Recall> recall_;        ///< until it says nothing of the records that come
-  std::unique_ptr<OpenFile> left_out_;  ///< what records are encoded into that are durable already
+  Offset recall_reaches_;                 ///< how far that says something
+  std::optional<Recall> recall_;          ///< until it says nothing of the records that come
+  std::unique_ptr<OpenFile> left_out_;    ///< what records are encoded into that are durable already
+  UnixMicros read_until_ = kNoTimestamp;  ///< no record of the batches so far has a later time
+  std::optional<Error> refusal_;
   std::uint64_t recalled_records_ = 0;
   std::uint64_t recalled_total_ = 0;  ///< not told yet
   std::uint64_t put_off_ = 0;

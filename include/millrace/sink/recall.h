@@ -6,10 +6,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "millrace/base/error.h"
 #include "millrace/base/ids.h"
 #include "millrace/base/sync.h"
 #include "millrace/encode/encoded_chunk.h"
@@ -33,6 +36,8 @@ struct Recall {
   Offset floor{0};  ///< every record before it is durable, or was dropped on purpose
   std::vector<Durable> durable;
   std::vector<Unsettled> unsettled;  ///< at most one of a series, behind what is durable of it
+  UnixMicros latest = kNoTimestamp;  ///< no record up to reaches() has a later time; kNoTimestamp: not known
+  std::string note;                  ///< where this is noted, for messages
 
   /// To be called once all is in it, before has().
   void arrange();
@@ -42,6 +47,9 @@ struct Recall {
   [[nodiscard]] const Unsettled* to_be_made(const FileSeries& series, Offset first) const noexcept;
   /// Nothing is known of records behind this one. A look at everything: asked once.
   [[nodiscard]] Offset reaches() const noexcept;
+  /// Why a record at `meta.offset`, up to reaches(), is another one than that of the earlier run: it came later than
+  /// all of those. Nothing: it may be that one.
+  [[nodiscard]] std::optional<Error> contradicted_by(const RecordMeta& meta) const;
 };
 
 /// A lane's question. Made by the lane, answered once by the I/O thread that writes its partition; shared by both.

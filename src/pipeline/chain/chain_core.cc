@@ -65,13 +65,17 @@ bool ChainCore::begin_run(const PayloadBatch& batch, std::size_t from, AckRef& a
   encoded_ = filtered_ = 0;
   flow_.rejected_as.reset();
   ++flow_.run;
+  const auto begin = [&](LaneSink& sink) {
+    sink.begin_batch(batch);
+    if (auto refusal = sink.take_refusal()) refusal_ = std::move(refusal);
+  };
   for (const auto& output : outputs_) {
     output->begin_run(ack);
-    output->sink().begin_batch(batch);
+    begin(output->sink());
   }
-  if (letters_) letters_->sink().begin_batch(batch);
+  if (letters_) begin(letters_->sink());
   // A sink may have sealed what must not be mixed with this batch.
-  return !blocked();
+  return !refusal_ && !blocked();
 }
 
 // The batch's ack goes on answering for payload `end` and what lies behind it; the returned one keeps what lies before.
