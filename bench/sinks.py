@@ -4,7 +4,7 @@
 
   ./dev bench --sinks [--rounds N] [--mib SIZE]
 
-files   lines of files become files of raw records, against cp of the same files by read(2) and write(2), by CPU time. cp does not sync.
+files   lines of files become files of raw records, against cp of the same files by read(2) and write(2), synced, by CPU time.
 s3      the same to an S3 server on loopback, against curl uploading the files with as many in flight, by the clock: the server's work is in it.
         curl signs nothing and reads no lines.
 Each side writes somewhere new each time. Exit code: 0 when every row met its ratio, 1 otherwise.
@@ -71,7 +71,7 @@ def files(job, rounds):
 
     def copy():
         out.mkdir()
-        return checked(cost_of(["cp", "--reflink=never", *sorted((job.folder / "in").iterdir()), out]))
+        return checked(cost_of(["sh", "-c", 'cp --reflink=never "$1"/* "$2" && sync "$2"/* "$2"', "sh", job.folder / "in", out]))
 
     return row("lines to raw files", "cpu", job.size, *in_turns(rounds, copy, lambda: checked(job.run({"url": f"file://{out}/"}))), 0.70)
 

@@ -35,7 +35,7 @@ async def read(address, total):
     client = iggy.IggyClient(address)
     await client.connect()
     await client.login_user("iggy", "iggy")
-    who = {"consumer": iggy.Consumer(7)} if hasattr(iggy, "Consumer") else {}
+    who = {"consumer": iggy.Consumer.Single(7)} if hasattr(iggy, "Consumer") else {}
     at = size = 0
     while at < total:
         for message in await client.poll_messages(**who, stream="s", topic="t", partition_id=0, polling_strategy=iggy.PollingStrategy.Offset(value=at), count=1000, auto_commit=False):
