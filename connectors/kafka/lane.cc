@@ -63,6 +63,8 @@ void KafkaLane::let_go() {
 
 Result<PollResult> KafkaLane::poll(std::size_t max_records, Duration timeout) {
   let_go();
+  const MutexLock lock(setup_.progress->polling);
+  if (setup_.progress->over) return Idle{};
   if (at_end()) {
     setup_.progress->exhausted.store(true, memory_order_release);
     setup_.control.wake();

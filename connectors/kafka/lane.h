@@ -17,16 +17,26 @@
 #include "connectors/kafka/partition_queue.h"
 #include "connectors/kafka/partitions.h"
 #include "millrace/ack/ack_issuer.h"
+#include "millrace/base/sync.h"
 #include "millrace/connectors/kafka.h"
 #include "millrace/record/record_meta.h"
 #include "millrace/source/lane.h"
 
 namespace millrace::kafka {
 
-/// What the control thread sees of a lane.
+/// What the control thread sees of a lane, and how it ends it.
 struct LaneProgress {
   Atomic<std::int64_t> next{0};  ///< the offset it reads next
   Atomic<bool> exhausted{false};
+  Mutex polling;  ///< held while records are taken from the queue
+  bool over MILLRACE_GUARDED_BY(polling) = false;
+
+  /// Once this has returned the lane takes no record any more, on whatever thread it was left behind: what comes into
+  /// the queue is its successor's, and one that another takes is passed over for good.
+  void end() {
+    const MutexLock lock(polling);
+    over = true;
+  }
 };
 
 class KafkaLane final : public SourceLane {

@@ -8,7 +8,7 @@ namespace millrace::kafka {
 PartitionQueue::PartitionQueue(std::shared_ptr<Client> client, const Partition& partition)
     : client_(std::move(client)),
       queue_(rd_kafka_queue_get_partition(client_->get(), partition.topic.c_str(), partition.number)) {
-  rd_kafka_queue_forward(queue_.get(), nullptr);
+  cut_off();
   rd_kafka_queue_cb_event_enable(queue_.get(), &on_event, this);
 }
 

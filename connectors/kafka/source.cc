@@ -218,6 +218,7 @@ void GroupSource::revoked(std::span<const LaneId> lanes) {
   revoking_ = false;
   for (auto& [partition, held] : held_) {
     if (!held.progress || std::ranges::find(lanes, held.lane) == lanes.end()) continue;
+    held.progress->end();
     held.last_progress = std::exchange(held.progress, nullptr);
   }
 }

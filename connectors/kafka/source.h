@@ -70,6 +70,7 @@ class GroupSource final : public Source {
   Result<void> read(std::vector<Beginning> beginnings);
   Result<void> go_back_to(const Partition& partition, Watermark at);
   [[nodiscard]] std::unique_ptr<SourceLane> make_lane(const Partition& partition, Held& held, Watermark at);
+  [[nodiscard]] std::shared_ptr<PartitionQueue> queue_of(const Partition& partition);
   [[nodiscard]] std::vector<LaneId> live(const std::vector<Partition>& partitions) const;
   [[nodiscard]] std::vector<LaneId> live() const;
   [[nodiscard]] bool incremental() const;
@@ -97,6 +98,7 @@ class GroupSource final : public Source {
 
   std::optional<Cluster> cluster_;
   std::map<Partition, Held> held_;
+  std::map<Partition, std::shared_ptr<PartitionQueue>> queues_;  ///< of all that were ever held
   std::deque<SourceEvent> events_;
   std::optional<Error> failed_;                // in a callback
   std::optional<std::vector<Partition>> new_;  // given, and not read yet: their beginnings are asked for

@@ -91,6 +91,7 @@ void GroupSource::unassign(const std::vector<Partition>& partitions) {
     if (found == held_.end()) continue;
     store_->disown(found->second.id);
     gauges_.forget(one.topic, one.number);
+    if (found->second.progress) found->second.progress->end();
     held_.erase(found);
   }
 }
@@ -160,7 +161,7 @@ Result<void> GroupSource::read(std::vector<Beginning> beginnings) {
         one.at.value();
     store_->own(*id, {one.partition, one.at, one.mark});
     at[one.partition] = one.at;
-    held_[one.partition] = Held{*id, {}, one.mark, std::make_shared<PartitionQueue>(client_, one.partition), {}, {}};
+    held_[one.partition] = Held{*id, {}, one.mark, queue_of(one.partition), {}, {}};
   }
   if (incremental()) {
     const ErrorHandle failed(rd_kafka_incremental_assign(client_->get(), list.get()));
@@ -174,6 +175,16 @@ Result<void> GroupSource::read(std::vector<Beginning> beginnings) {
   assigned_once_ = in_force_ = true;
   events_.emplace_back(std::move(all));
   return {};
+}
+
+std::shared_ptr<PartitionQueue> GroupSource::queue_of(const Partition& partition) {
+  std::shared_ptr<PartitionQueue>& queue = queues_[partition];
+  if (queue) {
+    queue->cut_off();
+  } else {
+    queue = std::make_shared<PartitionQueue>(client_, partition);
+  }
+  return queue;
 }
 
 /// A lane that was drained whole goes on where it was; what it had fetched and not settled is fetched again.

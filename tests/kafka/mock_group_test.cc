@@ -146,6 +146,61 @@ struct TwoMembers {
   Rig second;
 };
 
+// A lane that its thread still has, after the group took the partition away and gave it again, here by another member
+// that came.
+TEST(KafkaGroup, INV1_ALaneThatWasLeftBehindTakesNothingOfItsSuccessor) {
+  MockCluster cluster(2);
+  cluster.put(0, "a");
+  cluster.put(1, "b");
+  cluster.flush();
+  Rig first(cluster);
+  Rig second(cluster);
+  for (Rig* rig : {&first, &second}) {
+    rig->options.partitions.clear();
+    rig->options.assignment = KafkaAssignment::eager;
+    rig->options.properties = {{"session.timeout.ms", "6000"}, {"heartbeat.interval.ms", "200"}};
+  }
+  first.open();
+  ASSERT_TRUE(first.assign());
+  ASSERT_EQ(first.lanes.size(), 2U);
+  std::vector<std::unique_ptr<SourceLane>> left = std::move(first.lanes);
+  first.lanes.clear();
+  const auto nobody = std::make_shared<EventCount>();
+  for (const auto& lane : left) lane->set_waker(Waker(nobody));
+  second.open();
+  ASSERT_TRUE(Rig::until([&] {
+    for (Rig* rig : {&first, &second}) TwoMembers::serve(*rig);
+    return first.lanes.size() == 1 && second.lanes.size() == 1;
+  }));
+  const auto successor = first.lanes[0].get();
+  const auto woken = std::make_shared<EventCount>();
+  successor->set_waker(Waker(woken));
+  const int partition = static_cast<int>(successor->partition().value());
+  const auto comes = [&](const std::string& text) {
+    const auto before = woken->ticket();
+    cluster.put(partition, text);
+    cluster.flush();
+    return woken->wait_until(before, Clock::real(), Clock::real().now() + Rig::kDeadline);
+  };
+  auto batch = first.next();
+  ASSERT_TRUE(batch) << batch.error().message();
+  EXPECT_EQ(batch->payloads[0], partition == 0 ? "a" : "b");
+  ASSERT_TRUE(comes("c"));
+  for (const auto& lane : left) {
+    const auto polled = lane->poll(10, Duration::zero());
+    ASSERT_TRUE(polled);
+    EXPECT_TRUE(std::holds_alternative<Idle>(*polled)) << "partition " << lane->partition().value();
+  }
+  batch = first.next();
+  ASSERT_TRUE(batch) << batch.error().message();
+  EXPECT_EQ(batch->payloads[0], "c");
+  left.clear();
+  EXPECT_TRUE(comes("d")) << "it ended late, and nobody is woken any more";
+  batch = first.next();
+  ASSERT_TRUE(batch) << batch.error().message();
+  EXPECT_EQ(batch->payloads[0], "d");
+}
+
 TEST(KafkaGroup, INV2_ABoundedMemberSaysThatItWaitsForOthersAndWhatGoesWrongMeanwhile) {
   TwoMembers two;
   TwoMembers::read(two.first);
