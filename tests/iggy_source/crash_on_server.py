@@ -15,68 +15,14 @@ store, without them it is the project's own.
 import contextlib
 import os
 import random
-import subprocess
 import sys
 import tempfile
-import time
 
 from on_stand_in import Feed, IggyRuns, StandIn, ahead, places_of, wait_for
-from s3_client import S3
-from tcp_proxy import Proxy
+
+from mortals import Program, Store, WayToStore, kill_in_every_order
 
 RATE = 2000  # messages a second; what a killed run has in hand is what counts
-
-
-class Store:
-    """A bucket, which the program reaches through a network that can be cut, and the test directly."""
-
-    def __init__(self, server_program, stack):
-        endpoint = os.environ.get("MILLRACE_TEST_S3_ENDPOINT")
-        self.bucket = f"iggy-crash-{os.getpid()}"
-        if endpoint:
-            self.keys = [os.environ["MILLRACE_TEST_S3_" + name] for name in ("ACCESS_KEY", "SECRET_KEY")]
-        else:
-            server = stack.enter_context(subprocess.Popen([server_program, "--bucket", self.bucket], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True))
-            stack.callback(server.stdin.close)
-            endpoint, self.keys = server.stdout.readline().split()[1], ["AKIDEXAMPLE", "wJalrXUtnFEMI+K7MDENG/bPxRfiCYEXAMPLEKEY"]
-        self.client = S3(endpoint, *self.keys)
-        if "MILLRACE_TEST_S3_ENDPOINT" in os.environ:
-            self.client.create_bucket(self.bucket)
-        self.proxy = stack.enter_context(Proxy(int(endpoint.rsplit(":", 1)[1])))
-        self.bodies = {}
-
-    def sink(self, delivery):
-        store = {"endpoint": f"http://127.0.0.1:{self.proxy.port}", "region": "us-east-1", "allow_http": "true"}
-        store |= dict(zip(("access_key_id", "secret_access_key"), self.keys))
-        return {"url": f"s3://{self.bucket}/out/", "path_template": "{topic}", "max_file_age": "150ms", "delivery": delivery, "retry_delay": "50ms", "max_attempts": 1000000, "store": store}
-
-    def places(self, anew=False):
-        """Of all objects. Those that were read before are not read again, as none is ever written twice; `anew` reads all."""
-        if anew:
-            self.bodies.clear()
-        for key in self.client.keys(self.bucket, "out/"):
-            if key not in self.bodies and "/_millrace" not in key and "/.millrace-probe" not in key:
-                self.bodies[key] = self.client.get(self.bucket, key)
-        return places_of(line for body in self.bodies.values() for line in body.splitlines())
-
-
-class Program:
-    """Killed and started again as whoever watches over it would do."""
-
-    def __init__(self, runs, config):
-        self.runs, self.config = runs, config
-        self.rise()
-
-    def die(self):
-        self.check()
-        self.run.kill()
-        self.run.wait()
-
-    def rise(self):
-        self.run = self.runs.start(self.config)
-
-    def check(self):
-        assert self.run.poll() is None, f"it ended by itself:\n{self.runs.log_of(self.run)}"
 
 
 class Server:
@@ -90,20 +36,9 @@ class Server:
         self.stand_in.start()
 
 
-class WayToStore:
-    def __init__(self, proxy, rng):
-        self.proxy, self.rng = proxy, rng
-
-    def die(self):
-        self.proxy.cut(silently=self.rng.random() < 0.5)
-
-    def rise(self):
-        self.proxy.mend()
-
-
 def check(stand_in, store, once):
     stored = stand_in.stored()  # before the objects: those of a live run become more
-    places = store.places()
+    places = places_of(store.lines())
     missing = ahead(stored, places)
     assert not missing, f"stored offsets {stored} are ahead of {len(missing)} messages, {missing[:5]} first"
     assert not once or set(places.values()) <= {1}, f"a message stands twice: {[place for place, times in places.items() if times > 1][:5]}"
@@ -118,41 +53,37 @@ def main():
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="millrace-iggy-"))
         stand_in = stack.enter_context(StandIn(framing, folder))
-        store = Store(server_program, stack)
+        store = Store(server_program, stack, "iggy-crash")
         runs = stack.enter_context(IggyRuns(millrace, stand_in.port))
         feed = Feed(stand_in)
         config = runs.config("crash", {"member": "one"}, store.sink(delivery))
         program, way = Program(runs, config), WayToStore(store.proxy, rng)
-        mortals = {program: 0, Server(stand_in): 0, way: 0}
-        while min(mortals.values()) < kills:
+
+        def before():
             feed.flow(rng.uniform(0.1, 1.0), RATE)
             if rng.random() < 0.8:  # the others die while it begins
                 wait_for(lambda: feed.flow(0.05, RATE) and "were assigned" in runs.log_of(program.run) or program.run.poll() is not None, "its lanes")
-            unfinished = [one for one, times in mortals.items() if times < kills]
-            dying = rng.sample(unfinished, rng.randrange(1, len(unfinished) + 1))
-            for one in dying:
-                one.die()
-                mortals[one] += 1
+
+        def between(died):
+            if died:
                 check(stand_in, store, once)
-                if stand_in.fake:
-                    feed.flow(rng.uniform(0.0, 0.3), RATE)
-            for one in rng.sample(dying, len(dying)):
-                one.rise()
-                if stand_in.fake:
-                    feed.flow(rng.uniform(0.0, 0.3), RATE)
+            if stand_in.fake:
+                feed.flow(rng.uniform(0.0, 0.3), RATE)
+
+        killed = kill_in_every_order([program, Server(stand_in), way], kills, rng, before, between)
         wait_for(lambda: feed.flow(0.05, RATE) and "were assigned" in runs.log_of(program.run) or program.run.poll() is not None, "its lanes")
         program.die()
         check(stand_in, store, once)
         feed.flow(0.5, RATE)
         text = runs.run(runs.config("last", {"member": "one", "bounded": True}, store.sink(delivery)))
         assert "Completed" in text, text
-        places = store.places(anew=True)
+        places = places_of(store.lines(anew=True))
         lost = feed.everything() - set(places)
         assert not lost, f"{len(lost)} of {feed.total()} messages were lost, {sorted(lost)[:5]} first"
         assert set(places) == feed.everything(), "there are messages that were never sent"
         assert not once or set(places.values()) == {1}, "a message stands twice"
         assert stand_in.stored() == feed.last(), f"{stand_in.stored()} is stored, not {feed.last()}"
-        print(f"{feed.total()} messages, {sum(places.values()) - feed.total()} of them twice; {sum(mortals.values())} kills")
+        print(f"{feed.total()} messages, {sum(places.values()) - feed.total()} of them twice; {killed} kills")
 
 
 if __name__ == "__main__":

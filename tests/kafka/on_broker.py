@@ -147,33 +147,33 @@ class Runs:
 
 
 @contextlib.contextmanager
-def broker_of_its_own(runs):
-    """A broker that a test may kill; from here on that of the runs."""
-    broker = Broker(os.path.join(runs.folder, "broker"))
+def broker_of_its_own(runs, far=None):
+    """A broker that a test may kill; from here on that of the runs. With `far`, the runs are told to find it there."""
+    broker = Broker(os.path.join(runs.folder, "broker"), far)
     broker.start()
     try:
-        runs.brokers = broker.address()
+        runs.brokers = far or broker.address()
         yield broker
     finally:
         broker.ask("stop")
 
 
 class Broker:
-    def __init__(self, folder):
-        self.folder = folder
+    def __init__(self, folder, far=None):
+        self.folder, self.far = folder, [far] if far else []
 
     def ask(self, command, *words):
         subprocess.run([os.path.join(HERE, "..", "servers", "kafka.sh"), command, self.folder, *words], check=True)
 
     def start(self):
-        self.ask("start", os.environ["MILLRACE_TEST_KAFKA_LIB"])
+        self.ask("start", os.environ["MILLRACE_TEST_KAFKA_LIB"], *self.far)
 
     def kill(self):
         self.ask("kill")
 
-    def address(self):
+    def address(self, name="MILLRACE_TEST_KAFKA"):
         with open(os.path.join(self.folder, "env"), encoding="ascii") as file:
-            return file.readline().strip().split("=")[1]
+            return dict(line.strip().split("=") for line in file)[name]
 
 
 class Member:
@@ -198,8 +198,10 @@ class Feed:
 
     def __init__(self, topic, keys=97):
         self.topic, self.keys, self.sent = topic, keys, 0
+        # Enough room for what comes while no broker is there.
+        settings = ["linger.ms=20", "message.timeout.ms=600000", "queue.buffering.max.messages=5000000", "reconnect.backoff.max.ms=500"]
         self.kcat = subprocess.Popen(
-            ["kcat", "-P", "-q", "-b", topic.brokers, "-t", topic.name, "-K", "\t", "-X", "linger.ms=20", "-X", "message.timeout.ms=120000"], stdin=subprocess.PIPE, text=True
+            ["kcat", "-P", "-q", "-E", "-b", topic.brokers, "-t", topic.name, "-K", "\t", *(word for one in settings for word in ("-X", one))], stdin=subprocess.PIPE, text=True
         )
 
     def send(self, count):
@@ -207,6 +209,17 @@ class Feed:
             self.kcat.stdin.write(f"k{self.sent % self.keys}\t{{\"n\":{self.sent}}}\n")
             self.sent += 1
         self.kcat.stdin.flush()
+
+    def flow(self, seconds, rate):
+        """At so many a second, or as many as kcat takes; how many it were."""
+        begun, sent = time.monotonic(), 0
+        while (passed := time.monotonic() - begun) < seconds:
+            if (due := int(passed * rate) - sent) > 0:
+                self.send(min(due, 500))
+                sent += min(due, 500)
+            else:
+                time.sleep(0.005)
+        return sent / seconds
 
     def end(self):
         self.kcat.stdin.close()

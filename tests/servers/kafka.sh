@@ -2,8 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # A real Kafka broker for the integration tests, alone in its cluster, on free loopback ports.
 #
-#   kafka.sh start DIR LIB   start it with all its state in DIR; LIB is the folder of its jars. Returns once it listens, and
+#   kafka.sh start DIR LIB [FAR]
+#                            start it with all its state in DIR; LIB is the folder of its jars. Returns once it listens, and
 #                            leaves DIR/env (MILLRACE_TEST_KAFKA=host:port, MILLRACE_TEST_KAFKA_LIB), DIR/log and DIR/pid.
+#                            With FAR (host:port) it listens for others too, at MILLRACE_TEST_KAFKA_FAR, and tells them that it is
+#                            to be found at FAR: what lies there can be a network that a test cuts.
 #                            Where DIR has the state of an earlier start it goes on with it, on the same port.
 #   kafka.sh stop DIR        end what was started in DIR. Harmless where nothing runs.
 #   kafka.sh kill DIR        the same without a goodbye (SIGKILL)
@@ -33,16 +36,16 @@ end() {
 
 # The two broker timeouts let one that was killed come back in seconds.
 write_properties() {
-  local dir=$1 port=$2 controller=$3
+  local dir=$1 port=$2 controller=$3 far_port=$4 far=$5
   cat >"$dir/server.properties" <<PROPERTIES
 process.roles=broker,controller
 node.id=1
 controller.quorum.bootstrap.servers=127.0.0.1:$controller
-listeners=PLAINTEXT://127.0.0.1:$port,CONTROLLER://127.0.0.1:$controller
-advertised.listeners=PLAINTEXT://127.0.0.1:$port
+listeners=PLAINTEXT://127.0.0.1:$port,CONTROLLER://127.0.0.1:$controller${far:+,FAR://127.0.0.1:$far_port}
+advertised.listeners=PLAINTEXT://127.0.0.1:$port${far:+,FAR://$far}
 inter.broker.listener.name=PLAINTEXT
 controller.listener.names=CONTROLLER
-listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,FAR:PLAINTEXT
 log.dirs=$dir/data
 num.partitions=1
 auto.create.topics.enable=false
@@ -72,11 +75,12 @@ format() {
 }
 
 try_start() {
-  local dir=$1 lib=$2 ports
+  local dir=$1 lib=$2 far=$3 ports
   if [ ! -e "$dir/data/meta.properties" ]; then
-    mapfile -t ports < <(python3 "$here/free_ports.py" 2)
-    printf '%s\n' "MILLRACE_TEST_KAFKA=127.0.0.1:${ports[0]}" "MILLRACE_TEST_KAFKA_LIB=$lib" >"$dir/env"
-    write_properties "$dir" "${ports[@]}"
+    mapfile -t ports < <(python3 "$here/free_ports.py" 3)
+    printf '%s\n' "MILLRACE_TEST_KAFKA=127.0.0.1:${ports[0]}" "MILLRACE_TEST_KAFKA_LIB=$lib" \
+      ${far:+"MILLRACE_TEST_KAFKA_FAR=127.0.0.1:${ports[2]}"} >"$dir/env"
+    write_properties "$dir" "${ports[@]}" "$far"
     format "$dir" "$lib" || return 1
   fi
   # Its own session and no inherited descriptors, so that nobody who waits for our output waits for the server.
@@ -93,10 +97,10 @@ try_start() {
 }
 
 start() {
-  local dir=$1 lib=$2 attempt
+  local dir=$1 lib=$2 far=$3 attempt
   mkdir -p "$dir"
   for attempt in 1 2 3; do # another program may take one of the ports before it does
-    if try_start "$dir" "$lib"; then return 0; fi
+    if try_start "$dir" "$lib" "$far"; then return 0; fi
     echo "Kafka did not come up (attempt $attempt of 3); the end of its log:" >&2
     tail -n 5 "$dir/format.log" "$dir/log" >&2 || true
     end "$dir" TERM
@@ -105,7 +109,8 @@ start() {
 }
 
 case "${1:-} $#" in
-"start 3") start "$2" "$3" ;;
+"start 3") start "$2" "$3" "" ;;
+"start 4") start "$2" "$3" "$4" ;;
 "stop 2") end "$2" TERM ;;
 "kill 2") end "$2" KILL ;;
 *)

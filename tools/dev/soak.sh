@@ -38,6 +38,20 @@ soak_iggy() {
   return $failed
 }
 
+# The program, a Kafka broker and the way to the store are killed so often each, in any order, for each kind of delivery.
+soak_kafka() {
+  local kills=${1:-40} delivery failed=0
+  [[ $kills =~ ^[1-9][0-9]*$ ]] || die "'$kills' is no number of kills"
+  MILLRACE_TEST_KAFKA_LIB=$(tools/setup/kafka.sh) || die "Kafka is not to be had, and this soak runs over it"
+  export MILLRACE_TEST_KAFKA_LIB
+  for delivery in at_least_once exactly_once; do
+    say "$kills kills each of the program, a broker and the way to the store, $delivery"
+    MILLRACE_CRASH_KILLS=$kills python3 -B tests/kafka/kills_on_broker.py build/dev/bin/millrace build/dev/bin/s3_fault_server \
+      build/dev/bin/kafka_tool $delivery || failed=1
+  done
+  return $failed
+}
+
 # A store that is away, throttles, lies or is full for so many seconds, in the build that users get, five at a time.
 soak_store() {
   local seconds=${1:-60} only=${2:-} results
@@ -64,7 +78,7 @@ soak_listing() {
   python3 tests/soak/listing_soak.py build/bench/bin/millrace build/bench/bin/s3_fault_server --objects "$keys"
 }
 
-# dev_soak [KILLS | credentials [MINUTES] | iggy [SECONDS] | store [SECONDS [FAULT]] | listing [KEYS]]
+# dev_soak [KILLS | credentials [MINUTES] | iggy [SECONDS] | kafka [KILLS] | store [SECONDS [FAULT]] | listing [KEYS]]
 dev_soak() {
   tools/setup/apt.sh build test
   tools/setup/aws_c_auth.sh >/dev/null
@@ -88,6 +102,9 @@ dev_soak() {
   elif [ "${1:-}" = iggy ]; then
     compile dev millrace
     soak_iggy "${2:-}"
+  elif [ "${1:-}" = kafka ]; then
+    compile dev millrace s3_fault_server kafka_tool
+    soak_kafka "${2:-}"
   else
     compile dev
     soak_crash "$@"
