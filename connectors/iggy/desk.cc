@@ -230,7 +230,14 @@ Result<void> Desk::turn(const Work& work) {
     next_look_ = clock_->now() + options_->heartbeat;
   } else {
     if (clock_->now() >= next_look_) MILLRACE_TRY(look(work));
-    if (work.question) MILLRACE_TRY(answer(work));
+    if (work.question) {
+      // What it is about may have gone.
+      if (auto answered = answer(work); !answered) {
+        next_look_ = SteadyTime::min();
+        return answered;
+      }
+    }
+    if (gone_) return millrace::fail(*gone_);
   }
   if (!doubts) return doubts;
   return client_->keep_alive();

@@ -82,6 +82,8 @@ class Desk {
   [[nodiscard]] SteadyTime rest();
   [[nodiscard]] Result<void> settle_doubts();
   [[nodiscard]] Result<void> look(const Work& work);
+  void gone(const std::vector<std::uint32_t>& topics);
+  void waits_for(const Topics::Unread& unread);
   [[nodiscard]] Result<void> made_anew(const std::vector<std::uint32_t>& topics);
   [[nodiscard]] Error refused_anew(const std::vector<std::uint32_t>& topics);
   void hold(const Work& work, const Ours& ours);
@@ -116,7 +118,9 @@ class Desk {
   SteadyTime give_up_ = SteadyTime::max();  ///< while nothing has been looked at yet
   std::string complained_;
   bool said_empty_ = false;
-  int damaged_ = 0;  ///< turns in a row that met bytes that were not sound
+  std::optional<Error> gone_;           ///< a topic is not there, as of the latest look
+  std::optional<Partition> waits_for_;  ///< as was said
+  int damaged_ = 0;                     ///< turns in a row that met bytes that were not sound
 
   mutable Mutex mutex_;
   CondVar changed_;

@@ -17,10 +17,11 @@ Result<void> Desk::look(const Work& work) {
   fetched.reserve(work.feeds.size());
   for (const auto& feed : work.feeds) fetched.push_back(feed->fetched());
   const std::uint64_t session = client_->sessions();
-  MILLRACE_ASSIGN(const std::vector<std::uint32_t> anew, topics_.look(*client_));
-  if (!anew.empty()) MILLRACE_TRY(made_anew(anew));
+  MILLRACE_ASSIGN(const Topics::Look seen, topics_.look(*client_));
+  gone(seen.gone);
+  if (!seen.anew.empty()) MILLRACE_TRY(made_anew(seen.anew));
   // Until it is published, whatever else of this look fails.
-  anew_ = anew_ || !anew.empty();
+  anew_ = anew_ || !seen.anew.empty();
   MILLRACE_ASSIGN(Ours ours, membership_.ask(*client_));
   told(ours);
   hold(work, ours);
@@ -31,8 +32,11 @@ Result<void> Desk::look(const Work& work) {
     if (checked && !one) checked = std::move(one);
   }
   bool others_read = false;
-  if (work.others) {
-    MILLRACE_ASSIGN(others_read, topics_.others_are_read(*client_, ours.partitions));
+  // One that is gone may come back with what was to be read.
+  if (work.others && seen.gone.empty()) {
+    MILLRACE_ASSIGN(const auto unread, topics_.unread_by_others(*client_, ours.partitions));
+    others_read = !unread;
+    if (unread) waits_for(*unread);
   }
   if (ours.partitions.empty() && !said_empty_) {
     log_.warn(
@@ -46,6 +50,28 @@ Result<void> Desk::look(const Work& work) {
   next_look_ = clock_->now() + options_->heartbeat;
   publish(std::move(ours.partitions), std::exchange(anew_, false), others_read);
   return checked;
+}
+
+// It is said at each turn, and the turns go on. Offsets of what is not there cannot be stored, and what comes back
+// under its name counts something else.
+void Desk::gone(const std::vector<std::uint32_t>& topics) {
+  gone_.reset();
+  if (topics.empty()) return;
+  gone_ = missing(topic_text(*options_, topics.front()));
+  const MutexLock lock(mutex_);
+  for (const Partition partition : assignment_.partitions) {
+    if (std::ranges::find(topics, partition.topic) != topics.end()) positions_->withdraw(id_of(partition));
+  }
+}
+
+void Desk::waits_for(const Topics::Unread& unread) {
+  if (std::exchange(waits_for_, unread.partition) == unread.partition) return;
+  log_.info(
+      "this member has read its partitions, and waits for other members to read theirs; what a member leaves unread "
+      "comes here once the server has let go of that one",
+      {{"partition", text(*options_, unread.partition)},
+       {"read up to", std::to_string(unread.position.value())},
+       {"end", std::to_string(unread.end.value())}});
 }
 
 void Desk::hold(const Work& work, const Ours& ours) {
@@ -92,8 +118,8 @@ Result<void> Desk::check(LaneFeed& feed, Watermark fetched) {
 Result<void> Desk::made_anew(const std::vector<std::uint32_t>& topics) {
   if (options_->on_position_lost == OnPositionLost::fail) return millrace::fail(refused_anew(topics));
   for (const std::uint32_t topic : topics) {
-    const std::string named = fmt::format("topic '{}/{}'", options_->stream, options_->topics[topic]);
-    log_.warn("a topic was deleted and made anew while it was read; its partitions begin anew", {{"topic", named}});
+    log_.warn("a topic was deleted and made anew while it was read; its partitions begin anew",
+              {{"topic", topic_text(*options_, topic)}});
     const MutexLock lock(mutex_);
     for (std::uint32_t number = 0; number < topics_.partitions(topic); ++number) {
       const Partition partition{topic, number};
@@ -108,10 +134,9 @@ Result<void> Desk::made_anew(const std::vector<std::uint32_t>& topics) {
 
 // The run ends by it, and the next one must not go on in a new topic behind what was read of the old one.
 Error Desk::refused_anew(const std::vector<std::uint32_t>& topics) {
-  std::string why = fmt::format(
-      "topic '{}/{}' was deleted and made anew while it was read, so that its positions mean nothing; set "
-      "on_position_lost to earliest or latest to go on with the new one",
-      options_->stream, options_->topics[topics.front()]);
+  std::string why = topic_text(*options_, topics.front()) +
+                    " was deleted and made anew while it was read, so that its positions mean nothing; set "
+                    "on_position_lost to earliest or latest to go on with the new one";
   std::vector<Partition> ours;
   {
     const MutexLock lock(mutex_);

@@ -112,6 +112,7 @@ Result<void> Fetcher::fetch(Place& place, std::int64_t from) {
     return {};
   }
   complained_.clear();
+  place.complained.clear();
   place.damaged = 0;
   if (polled.messages().empty()) {
     idle(place);
@@ -178,11 +179,14 @@ bool Fetcher::failed(Place* place, Error error) {
     }
     return true;
   }
-  if (error.message() != complained_) {
-    complained_ = error.message();
-    log_.warn("messages cannot be fetched from Iggy now; trying again", {{"why", error.describe()}});
+  // Once, of each partition with trouble of its own beside others that are well, and of trouble that they all have.
+  const bool said = error.message() == complained_ || (place != nullptr && error.message() == place->complained);
+  if (!said) log_.warn("messages cannot be fetched from Iggy now; trying again", {{"why", error.describe()}});
+  complained_ = error.message();
+  if (place != nullptr) {
+    place->complained = error.message();
+    place->due = clock_->now() + kPause;
   }
-  if (place != nullptr) place->due = clock_->now() + kPause;
   return true;
 }
 

@@ -43,6 +43,7 @@ class Fetcher {
     int damaged = 0;            ///< polls in a row whose bytes were not sound
     std::uint64_t session = 0;  ///< in which it was compared with what the server has
     bool over = false;          ///< it cannot go on
+    std::string complained{};   ///< what was said of it last
   };
   void run();
   void take_feeds();

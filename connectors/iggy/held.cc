@@ -21,6 +21,15 @@ Error contradiction(const IggySourceOptions& options, Partition partition, const
                   text(options, partition), info.messages, info.last_offset));
 }
 
+// The end of a partition of which a poll from `offset` gave nothing.
+Result<Watermark> end_without(iggy::Client& client, const IggySourceOptions& options, Partition partition,
+                              std::uint64_t offset) {
+  MILLRACE_ASSIGN(const iggy::PartitionInfo info, figures(client, options, partition));
+  const Watermark end = end_of(info);
+  if (end >= watermark_behind(offset) && info.messages != 0) return fail(contradiction(options, partition, info));
+  return end;
+}
+
 std::string described(const KnownMessage& message) {
   return fmt::format("id {}, taken {}", iggy::to_string(message.id),
                      to_rfc3339(static_cast<UnixMicros>(message.timestamp), 6));
@@ -62,7 +71,11 @@ Result<std::optional<KnownMessage>> message_at(iggy::Client& client, const IggyS
                                                Partition partition, std::uint64_t offset) {
   iggy::PolledMessages polled;
   MILLRACE_TRY(poll_one(client, options, partition, iggy::PollFrom::offset(offset), polled));
-  if (polled.messages().empty() || polled.messages().front().offset != offset) return std::nullopt;
+  if (polled.messages().empty()) {
+    MILLRACE_TRY(end_without(client, options, partition, offset));
+    return std::nullopt;
+  }
+  if (polled.messages().front().offset != offset) return std::nullopt;
   return known(polled.messages().front());
 }
 
@@ -95,12 +108,8 @@ Result<std::optional<std::string>> loss_of(iggy::Client& client, const IggySourc
         "topic was purged, and offsets were given again",
         read.offset, described(read), described(now));
   }
-  MILLRACE_ASSIGN(const iggy::PartitionInfo info, figures(client, options, partition));
-  const Watermark end = end_of(info);
-  if (end >= watermark_behind(read.offset)) {
-    if (info.messages != 0) return fail(contradiction(options, partition, info));
-    return std::nullopt;
-  }
+  MILLRACE_ASSIGN(const Watermark end, end_without(client, options, partition, read.offset));
+  if (end >= watermark_behind(read.offset)) return std::nullopt;
   return fmt::format(
       "the message at offset {} ({}) was read, but the server's next offset is {} now: it lost its newest {} messages, "
       "or the topic was purged",

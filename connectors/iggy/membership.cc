@@ -25,6 +25,7 @@ Result<Ours> Membership::ask(iggy::Client& client) {
     return ours;
   }
   for (std::uint32_t topic = 0; topic < topics_->count(); ++topic) {
+    if (!topics_->is_there(topic)) continue;
     MILLRACE_ASSIGN(std::vector<std::uint32_t> numbers,
                     client.framing() == iggy::Framing::vsr ? synced(client, topic) : probed(client, topic));
     std::ranges::sort(numbers);

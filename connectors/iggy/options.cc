@@ -85,6 +85,10 @@ std::string text(const IggySourceOptions& options, Partition partition) {
                      partition.number);
 }
 
+std::string topic_text(const IggySourceOptions& options, std::uint32_t topic) {
+  return fmt::format("topic '{}/{}'", options.stream, options.topics[topic]);
+}
+
 Error missing(const std::string& what) {
   return Error::retryable(ErrorCode::not_found, "there is no " + what + "; make it, or correct the name");
 }

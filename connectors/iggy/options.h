@@ -27,6 +27,8 @@ void check(const IggySourceOptions& options, const ConfigSection& at, ConfigProb
 /// Who reads explicit positions and stores nothing: whoever asks.
 [[nodiscard]] iggy::Consumer reader();
 [[nodiscard]] iggy::TopicName topic_name(const IggySourceOptions& options, std::uint32_t topic);
+/// "topic 's/t'"
+[[nodiscard]] std::string topic_text(const IggySourceOptions& options, std::uint32_t topic);
 /// "'s/t' partition 3"
 [[nodiscard]] std::string text(const IggySourceOptions& options, Partition partition);
 /// That `what` is not there, in words with the way out.

@@ -3,10 +3,9 @@
 #pragma once
 
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <string>
-#include <vector>
 
 #include "millrace/base/ids.h"
 

@@ -14,8 +14,8 @@ constexpr Duration kPostEvery = std::chrono::seconds(1);
 
 }  // namespace
 
-// With fail the source ends where it sees this. Where it cannot, a sink that writes exactly once does, by the times that
-// it notes (ADR-0016).
+// With fail the source ends where it sees this. Where it cannot, a sink that writes exactly once does, by the times
+// that it notes (ADR-0016).
 std::string replay_gap(OnPositionLost lost) {
   if (lost == OnPositionLost::fail) return {};
   return "with on_position_lost other than fail it goes on where an offset may stand for another message than before, "
@@ -131,8 +131,9 @@ void GroupSource::spread() {
     shares[all.size() % shares.size()].push_back(held.feed);
     all.push_back(held.feed);
   }
-  for (std::size_t i = 0; i < fetchers_.size(); ++i) fetchers_[i]->serve(std::move(shares[i]));
+  // First, as a fetcher says but once that a feed cannot go on.
   desk_->feeds(std::move(all));
+  for (std::size_t i = 0; i < fetchers_.size(); ++i) fetchers_[i]->serve(std::move(shares[i]));
 }
 
 void GroupSource::set_paused(std::span<const LaneId> lanes, bool paused) {

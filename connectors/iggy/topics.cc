@@ -28,32 +28,39 @@ const iggy::PartitionInfo* Topics::info(Partition partition) const {
   return found == all.end() ? nullptr : &*found;
 }
 
-Result<std::vector<std::uint32_t>> Topics::look(iggy::Client& client) {
+Result<Topics::Look> Topics::look(iggy::Client& client) {
   MILLRACE_ASSIGN(const auto stream, client.get_stream(iggy::Identifier::name(options_->stream)));
   if (!stream) return fail(missing(fmt::format("stream '{}'", options_->stream)));
   std::vector<Seen> seen;
+  Look result;
   for (std::uint32_t topic = 0; topic < count(); ++topic) {
     MILLRACE_ASSIGN(auto found, client.get_topic(topic_name(*options_, topic)));
-    if (!found) return fail(missing(fmt::format("topic '{}/{}'", options_->stream, options_->topics[topic])));
+    if (!found && seen_.empty()) return fail(missing(topic_text(*options_, topic)));
+    // The others are read all the same.
+    if (!found) {
+      result.gone.push_back(topic);
+      seen.push_back({seen_[topic].lineage, {}, false});
+      continue;
+    }
     seen.push_back({fmt::format("iggy {}@{}/{}@{}", (*stream).id, (*stream).created_at, found->id, found->created_at),
                     std::move(found->partitions)});
   }
-  std::vector<std::uint32_t> anew;
   for (std::uint32_t topic = 0; topic < count(); ++topic) {
     if (seen_.empty() || seen_[topic].lineage == seen[topic].lineage) continue;
-    anew.push_back(topic);
+    result.anew.push_back(topic);
     std::erase_if(ends_, [&](const auto& one) { return one.first.topic == topic; });
   }
   for (std::uint32_t topic = 0; topic < count(); ++topic) {
     for (const iggy::PartitionInfo& one : seen[topic].partitions) ends_.try_emplace({topic, one.id}, end_of(one));
   }
   seen_ = std::move(seen);
-  return anew;
+  return result;
 }
 
 Result<std::vector<Partition>> Topics::listed() const {
   std::vector<Partition> all;
   for (std::uint32_t topic = 0; topic < count(); ++topic) {
+    if (!is_there(topic)) continue;
     for (const std::uint32_t number : numbers_) {
       if (info({topic, number}) == nullptr) return fail(missing(text(*options_, {topic, number})));
       all.push_back({topic, number});
@@ -181,8 +188,9 @@ Result<void> Topics::put_right(iggy::Client& client, Beginning& beginning, HeldR
   return {};
 }
 
-Result<bool> Topics::others_are_read(iggy::Client& client, const std::vector<Partition>& ours) const {
-  if (options_->consumer_group.empty()) return true;
+Result<std::optional<Topics::Unread>> Topics::unread_by_others(iggy::Client& client,
+                                                               const std::vector<Partition>& ours) const {
+  if (options_->consumer_group.empty()) return std::nullopt;
   for (const auto& [partition, end] : ends_) {
     const iggy::PartitionInfo* const now = info(partition);
     if (now == nullptr || std::ranges::find(ours, partition) != ours.end()) continue;
@@ -191,9 +199,10 @@ Result<bool> Topics::others_are_read(iggy::Client& client, const std::vector<Par
       if (range.first.value() == range.end.value()) continue;
     }
     MILLRACE_ASSIGN(const auto position, stored(client, partition));
-    if (position.value_or(Watermark(0)) < std::min(end, end_of(*now))) return false;
+    const Unread unread{partition, position.value_or(Watermark(0)), std::min(end, end_of(*now))};
+    if (unread.position < unread.end) return unread;
   }
-  return true;
+  return std::nullopt;
 }
 
 }  // namespace millrace::iggy_source

@@ -38,11 +38,16 @@ class Topics {
  public:
   Topics(const IggySourceOptions& options, Logger log);
 
-  /// Looks at all of them. Fails (retryable, not_found) when one is not there. Those that were made anew since the last
-  /// look.
-  [[nodiscard]] Result<std::vector<std::uint32_t>> look(iggy::Client& client);
-  /// Of each topic the partitions that are listed, or all of them, as of the latest look. Fails (retryable) when a
-  /// listed one is not there.
+  struct Look {
+    std::vector<std::uint32_t> anew;  ///< topics that were made anew since the last look
+    std::vector<std::uint32_t> gone;  ///< that are not there (any more)
+  };
+  /// Looks at all of them. Fails (retryable, not_found) when the stream is not there or, the first time, a topic.
+  [[nodiscard]] Result<Look> look(iggy::Client& client);
+  /// As of the latest look.
+  [[nodiscard]] bool is_there(std::uint32_t topic) const { return seen_[topic].there; }
+  /// Of each topic that is there the partitions that are listed, or all of them, as of the latest look. Fails
+  /// (retryable) when a listed one is not there.
   [[nodiscard]] Result<std::vector<Partition>> listed() const;
   /// As of the latest look; null: it was not there.
   [[nodiscard]] const iggy::PartitionInfo* info(Partition partition) const;
@@ -57,14 +62,21 @@ class Topics {
   /// crash moves it no further; it says so where that cannot be. `kept`: what this process knows of it.
   [[nodiscard]] Result<Beginning> begin(iggy::Client& client, Partition partition, const std::optional<Kept>& kept,
                                         const std::optional<Loss>& loss);
-  /// Of a bounded source: whether what others have of the partitions was read to the ends that there were at the start,
-  /// as of the latest look.
-  [[nodiscard]] Result<bool> others_are_read(iggy::Client& client, const std::vector<Partition>& ours) const;
+  struct Unread {
+    Partition partition;
+    Watermark position;
+    Watermark end;
+  };
+  /// Of a bounded source: the first partition of others that was not read to the end that there was at the start, as of
+  /// the latest look. Nothing: they all were.
+  [[nodiscard]] Result<std::optional<Unread>> unread_by_others(iggy::Client& client,
+                                                               const std::vector<Partition>& ours) const;
 
  private:
   struct Seen {
-    std::string lineage;
+    std::string lineage;  ///< the last one
     std::vector<iggy::PartitionInfo> partitions;
+    bool there = true;
   };
   [[nodiscard]] std::optional<Watermark> newest(std::optional<Watermark> stored, const std::optional<Kept>& kept,
                                                 Partition partition) const;

@@ -101,6 +101,19 @@ TEST_F(IggyBeginning, ItKnowsTheMessageItBeginsBehindAndTheEnd) {
   EXPECT_EQ(begun->server_end, Watermark(10));
 }
 
+TEST_F(IggyBeginning, INV1_NoMessageBeforeItIsHeldAgainstTheFigures) {
+  server_.append(0, 0, 10);
+  store(3);
+  server_.control({{"fault", {{"on", "poll"}, {"do", "empty"}, {"where", {{"strategy", "offset"}}}}}});
+  const auto refused = begin({});
+  ASSERT_FALSE(refused) << "without it nothing tells that message from another one later";
+  EXPECT_TRUE(refused.error().is_retryable());
+  EXPECT_THAT(refused.error().message(), HasSubstr("the server gives no message, though it says that it holds 10"));
+  const auto begun = begin({});
+  ASSERT_TRUE(begun) << begun.error().message();
+  EXPECT_TRUE(begun->known);
+}
+
 TEST_F(IggyBeginning, INV1_AnotherMessageAtAnOffsetThatWasReadIsSaidWithBoth) {
   server_.append(0, 0, 10);
   store(8);
@@ -186,9 +199,11 @@ TEST_F(IggyBeginning, INV1_ALossOutlivesAnAnswerThatIsNotCurrent) {
   auto client = iggy::Client::make(client_options(options_, context_));
   ASSERT_TRUE(client);
   Positions positions;
-  Desk desk(options_, *std::move(client), context_, *metrics, positions, [] {});
+  Atomic<int> wakes{0};
+  Desk desk(options_, *std::move(client), context_, *metrics, positions,
+            [&] { wakes.fetch_add(1, memory_order_relaxed); });
   desk.start();
-  ASSERT_TRUE(testing::eventually([&] { return desk.assignment().number != 0; }));
+  ASSERT_TRUE(testing::eventually([&] { return wakes.load(memory_order_relaxed) == 1; })) << "an assignment";
   const Assignment before = desk.assignment();
   Beginning beginning;
   beginning.from = Watermark(5);
@@ -199,9 +214,12 @@ TEST_F(IggyBeginning, INV1_ALossOutlivesAnAnswerThatIsNotCurrent) {
   EXPECT_EQ(desk.assignment().number, before.number + 1);
   EXPECT_THAT(desk.loss().value_or(""), HasSubstr("messages were lost"));
   // Of the assignment that is over by now.
+  EXPECT_EQ(wakes.load(memory_order_relaxed), 2);
   desk.ask_beginnings(before);
-  server_.control({{"wait", {{"where", {{"command", "get_offset"}}}, {"count", 1}}}});
+  ASSERT_TRUE(testing::eventually([&] { return wakes.load(memory_order_relaxed) == 3; })) << "the answer";
+  EXPECT_EQ(kept_by_server(), -1) << "it has begun, by what was lost";
   std::optional<Beginnings> begun = desk.take_beginnings();
+  EXPECT_FALSE(begun);
   desk.ask_beginnings(desk.assignment());
   ASSERT_TRUE(testing::eventually([&] {
     begun = desk.take_beginnings();

@@ -351,6 +351,7 @@ TEST(IggyBoundedMember, INV2_WaitsForWhatOthersHaveToRead) {
   ASSERT_TRUE(run.wait_for_log("gives this member no partition")) << run.log();
   server.control({{"wait", {{"where", {{"command", "get_offset"}}}, {"count", 6}}}});
   EXPECT_EQ(run.snapshot().phase, PipelineSnapshot::Phase::running) << "nobody has read anything";
+  EXPECT_TRUE(run.wait_for_log("waits for other members to read theirs")) << run.log();
   server.control({{"store", {{"stream", "s"}, {"topic", "t"}, {"group", "mill"}, {"offset", 9}}}});
   EXPECT_EQ(run.join().state, ExitState::completed) << why(run.join());
 }

@@ -353,7 +353,7 @@ class Simulation {
 
 class PositionsModel : public ::testing::TestWithParam<std::string> {};
 
-// MILLRACE_SIMULATION_SEED repeats one.
+// MILLRACE_SIMULATION_SEED repeats the choices of one, not what threads and server do meanwhile.
 TEST_P(PositionsModel, INV1_NothingIsStoredAheadAndNothingIsSkippedUnsaid) {
   const char* const only = std::getenv("MILLRACE_SIMULATION_SEED");
   const std::uint64_t first = only != nullptr ? std::strtoull(only, nullptr, 10) : 1;

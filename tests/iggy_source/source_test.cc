@@ -307,6 +307,59 @@ TEST(IggySourceVsr, AMemberWithoutPartitionsSaysSo) {
   EXPECT_EQ(run.stop().state, ExitState::stopped);
 }
 
+TEST(IggySourceVsr, ATopicThatIsGoneHoldsUpNoOther) {
+  iggy_rig::FakeServer server("vsr");
+  server.create(2, "mill");
+  const nlohmann::json other{{"stream", "s"}, {"topic", "u"}};
+  server.control({{"create", other}});
+  const nlohmann::json ghost{{"stream", "s"}, {"topic", "t"}, {"group", "mill"}, {"client", "abc"}};
+  server.control({{"ghost", ghost}});
+  IggySourceOptions options = options_for(server);
+  options.topics = {"t", "u"};
+  options.on_position_lost = OnPositionLost::earliest;
+  Running run(options);
+  ASSERT_TRUE(run.wait_for_log("partitions of Iggy were assigned")) << run.log();
+  server.control({{"delete", other}});
+  ASSERT_TRUE(run.wait_for_log("the Iggy server is not as it should be")) << run.log();
+  server.control({{"leave", ghost}});
+  server.append(0, 0, 5);
+  server.append(1, 5, 5);
+  EXPECT_TRUE(run.wait_for(10)) << "what the other member had is taken over\n" << run.log();
+  // And when it comes back it is read.
+  server.control({{"create", other}});
+  server.control({{"append", {{"stream", "s"}, {"topic", "u"}, {"messages", {{{"payload", "{\"n\":10}"}}}}}}});
+  EXPECT_TRUE(run.wait_for(11)) << run.log();
+  EXPECT_EQ(run.stop().state, ExitState::stopped) << why(run.stop());
+}
+
+// It is said once, though another partition goes on and makes the connection look well.
+TEST(IggySourceVsr, APartitionThatCannotBeReadIsSaidOnce) {
+  iggy_rig::FakeServer server("vsr");
+  server.create(2);
+  server.control({{"fault",
+                   {{"on", "poll"},
+                    {"do", "status"},
+                    {"code", 20},
+                    {"times", 0},
+                    {"where", {{"kind", "consumer"}, {"partition", 1}, {"count_over", 1}}}}}});
+  IggySourceOptions options = options_for(server);
+  options.connections = 1;
+  Running run(options);
+  const nlohmann::json polls{
+      {"command", "poll"}, {"kind", "consumer"}, {"partition", 1}, {"count", options.batch_length}};
+  for (int i = 0; i < 3; ++i) {
+    server.control({{"wait", {{"where", polls}, {"count", i + 1}}}});
+    server.append(0, i, 1);
+    ASSERT_TRUE(run.wait_for(static_cast<std::size_t>(i) + 1)) << run.log();
+  }
+  server.control({{"wait", {{"where", polls}, {"count", 4}}}});
+  EXPECT_EQ(run.stop().state, ExitState::stopped) << why(run.stop());
+  const std::string log = run.log();
+  const std::string said = "messages cannot be fetched";
+  EXPECT_NE(log.find(said), std::string::npos);
+  EXPECT_EQ(log.find(said), log.rfind(said)) << log;
+}
+
 TEST(IggySourceVsr, AnEvictionIsFollowedByAnotherLogin) {
   iggy_rig::FakeServer server("vsr");
   server.create(2);
