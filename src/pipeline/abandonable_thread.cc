@@ -5,17 +5,18 @@
 
 namespace millrace {
 
-AbandonableThread::AbandonableThread(std::string name, std::function<void()> body)
-    : state_(std::make_shared<State>()), thread_(std::move(name), [state = state_, body = std::move(body)]() mutable {
+AbandonableThread::AbandonableThread(ThreadHost& host, std::string name, std::function<void()> body)
+    : state_(std::make_shared<State>()),
+      thread_(host.start(std::move(name), [state = state_, body = std::move(body)]() mutable {
         body();
         body = nullptr;  // what it owned is gone before the owner hears of the end
         const MutexLock lock(state->mutex);
         state->done = true;
         state->ended.notify_all();
-      }) {}
+      })) {}
 
 bool AbandonableThread::join_until(Clock& clock, SteadyTime deadline) {
-  if (!thread_.joinable()) return true;
+  if (!thread_->joinable()) return true;
   {
     const MutexLock lock(state_->mutex);
     while (!state_->done) {
@@ -23,7 +24,7 @@ bool AbandonableThread::join_until(Clock& clock, SteadyTime deadline) {
       clock.wait_until(state_->ended, state_->mutex, deadline);
     }
   }
-  thread_.join();
+  thread_->join();
   return true;
 }
 

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include "millrace/base/thread_host.h"
 #include "millrace/base/time.h"
 
 namespace millrace {
@@ -15,7 +16,7 @@ namespace millrace {
 class AbandonableThread {
  public:
   /// `body` must own (share) all that it uses. `clock` outlives the thread.
-  AbandonableThread(std::string name, std::function<void()> body);
+  AbandonableThread(ThreadHost& host, std::string name, std::function<void()> body);
   AbandonableThread(AbandonableThread&&) noexcept = default;
   AbandonableThread& operator=(AbandonableThread&&) noexcept = default;
   /// Waits for the end, however long, unless it was joined or abandoned.
@@ -24,7 +25,7 @@ class AbandonableThread {
   /// True when the body has ended by `deadline`.
   [[nodiscard]] bool join_until(Clock& clock, SteadyTime deadline);
   /// Leaves the thread to itself.
-  void abandon() { thread_.detach(); }
+  void abandon() { thread_->detach(); }
 
  private:
   struct State {
@@ -33,7 +34,7 @@ class AbandonableThread {
     bool done MILLRACE_GUARDED_BY(mutex) = false;
   };
   std::shared_ptr<State> state_;
-  Thread thread_;
+  std::unique_ptr<ThreadHost::Running> thread_;
 };
 
 }  // namespace millrace

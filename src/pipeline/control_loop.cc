@@ -28,6 +28,7 @@ LanePool::Options pool_options(const ControlLoop::Options& options) {
   pool.pin = options.pipeline.pin_threads;
   pool.poll_timeout = options.pipeline.poll_timeout;
   pool.clock = options.clock;
+  pool.host = options.host;
   pool.board = options.board;
   pool.budget = options.budget;
   // Lanes use their source, and their ends of the sinks, until they are destroyed on their threads.

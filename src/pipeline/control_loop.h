@@ -38,6 +38,7 @@ class ControlLoop {
     std::shared_ptr<RunView> view;
     StopHandle stop;
     Clock* clock = &Clock::real();
+    ThreadHost* host = &ThreadHost::real();
     Random* random = &Random::system();
     Logger log;
   };

@@ -59,7 +59,7 @@ LanePool::Seat& LanePool::start_thread() {
   options_.budget->wake_when_room(loop->waker());
   for (const auto& open : options_.open_budgets) open->wake_when_over(loop->waker());
   const std::size_t index = seats_.size();
-  AbandonableThread thread(fmt::format("mr-lane-{}", index),
+  AbandonableThread thread(*options_.host, fmt::format("mr-lane-{}", index),
                            [loop, index, pin = options_.pin, keep_alive = options_.keep_alive] {
                              if (pin) pin_to_core(index);
                              loop->run();

@@ -22,6 +22,7 @@ class LanePool {
     bool pin = false;         ///< each to a core of its own
     Duration poll_timeout{0};
     Clock* clock = &Clock::real();
+    ThreadHost* host = &ThreadHost::real();
     std::shared_ptr<RunBoard> board;
     std::shared_ptr<InflightBudget> budget;                 ///< wakes the threads when there is room
     std::vector<std::shared_ptr<OpenBudget>> open_budgets;  ///< of the sinks that have one; wake the threads when over

@@ -43,6 +43,7 @@ struct Pipeline::State {
   std::shared_ptr<MetricRegistry> metrics;
   Logger log;
   Clock* clock = &Clock::real();
+  ThreadHost* host = &ThreadHost::real();
   Random* random = &Random::system();
   StopHandle stop;
   bool ran = false;
@@ -117,6 +118,10 @@ Pipeline& Pipeline::random(Random& random) {
   state_->random = &random;
   return *this;
 }
+Pipeline& Pipeline::threads(ThreadHost& host) {
+  state_->host = &host;
+  return *this;
+}
 StopHandle Pipeline::stop_handle() const { return state_->stop; }
 
 Result<void> Pipeline::State::check_assembly() const {
@@ -148,7 +153,7 @@ Result<void> Pipeline::State::open_sinks(const SinkContext& context, const Meter
     SinkContext own = context;
     own.log = log.named(sink_component(name));
     own.meter = meter.with_component(name, std::string(sink->type()));
-    MILLRACE_ASSIGN(auto pool, SinkPool::open({name, sink, std::move(own), parts.budget, parts.board}));
+    MILLRACE_ASSIGN(auto pool, SinkPool::open({name, sink, std::move(own), parts.budget, parts.board, host}));
     parts.sinks.push_back(std::move(pool));
   }
   // One for all of them, as it tells apart who gives up what.
@@ -213,6 +218,7 @@ Result<std::unique_ptr<ControlLoop>> Pipeline::State::build(std::shared_ptr<Sour
   parts.view = view;
   parts.stop = stop;
   parts.clock = clock;
+  parts.host = host;
   parts.random = random;
   parts.log = log;
   parts.chain_meter = meter.with_component("chain", "chain");

@@ -14,10 +14,13 @@ namespace {
 // What a write under way gets to react to cancel() once the drain deadline has passed.
 constexpr Duration kCancelGrace = std::chrono::seconds(1);
 
-SinkQueue::Options queue_options(const SinkTraits& traits, const SealPolicy& policy) {
+SinkQueue::Options queue_options(const SinkTraits& traits, const SealPolicy& policy, ThreadHost& host) {
   // A chunk's buffer grows by halves, so it ends within twice the size at which it is sealed.
   const std::size_t usual = policy.max_bytes != 0 ? 2 * policy.max_bytes : std::size_t{16} << 20U;
-  return {.workers = std::max<std::size_t>(traits.concurrency, 1), .ordered = traits.ordered, .keep_capacity = usual};
+  return {.workers = std::max<std::size_t>(traits.concurrency, 1),
+          .ordered = traits.ordered,
+          .keep_capacity = usual,
+          .host = &host};
 }
 
 }  // namespace
@@ -33,7 +36,8 @@ Result<std::unique_ptr<SinkPool>> SinkPool::open(Options options) {
     MILLRACE_ASSIGN(spool, Spool::open(policy.spool_dir, policy.spool_limit));
   }
   MILLRACE_TRY(guarded(name + ": open", [&] { return sink.open(options.context); }));
-  auto shared = std::make_shared<SinkShared>(name, options.sink, queue_options(traits, policy), options.budget, clock);
+  auto shared = std::make_shared<SinkShared>(name, options.sink, queue_options(traits, policy, *options.host),
+                                             options.budget, clock);
   shared->random = options.context.random;
   shared->board = options.board;
   shared->log = options.context.log;
@@ -59,16 +63,17 @@ Result<std::unique_ptr<SinkPool>> SinkPool::open(Options options) {
   lane_options.route = sink.route_spec();
   lane_options.clock = &clock;
   return std::unique_ptr<SinkPool>(new SinkPool(std::move(options.name), std::move(shared), std::move(writers),
-                                                std::move(lane_options), traits.writes_time_out));
+                                                std::move(lane_options), traits.writes_time_out, *options.host));
 }
 
 SinkPool::SinkPool(std::string name, std::shared_ptr<SinkShared> shared, std::vector<std::shared_ptr<Writer>> writers,
-                   LaneSink::Options lane_options, bool writes_time_out)
+                   LaneSink::Options lane_options, bool writes_time_out, ThreadHost& host)
     : name_(std::move(name)),
       shared_(std::move(shared)),
       writers_(std::move(writers)),
       lane_options_(std::move(lane_options)),
-      writes_time_out_(writes_time_out) {}
+      writes_time_out_(writes_time_out),
+      host_(&host) {}
 
 SinkPool::~SinkPool() {
   if (!closed_) std::ignore = close(shared_->clock->now());
@@ -88,7 +93,7 @@ std::shared_ptr<LostBatches> SinkPool::make_lost_batches() {
 void SinkPool::start() {
   for (std::size_t i = 0; i < writers_.size(); ++i) {
     auto loop = std::make_shared<SinkLoop>(shared_, writers_[i], i);
-    workers_.emplace_back(fmt::format("mr-sink-{}", i), [loop] { loop->run(); });
+    workers_.emplace_back(*host_, fmt::format("mr-sink-{}", i), [loop] { loop->run(); });
   }
 }
 

@@ -21,6 +21,7 @@ class SinkPool {
     SinkContext context;  ///< `meter` and `log` carry the sink's component
     std::shared_ptr<InflightBudget> budget;
     std::shared_ptr<RunBoard> board;
+    ThreadHost* host = &ThreadHost::real();
   };
   /// Opens the sink and makes its writers. No thread runs yet.
   static Result<std::unique_ptr<SinkPool>> open(Options options);
@@ -61,7 +62,7 @@ class SinkPool {
 
  private:
   SinkPool(std::string name, std::shared_ptr<SinkShared> shared, std::vector<std::shared_ptr<Writer>> writers,
-           LaneSink::Options lane_options, bool writes_time_out);
+           LaneSink::Options lane_options, bool writes_time_out, ThreadHost& host);
   [[nodiscard]] std::size_t join_workers(SteadyTime deadline);
   [[nodiscard]] Result<void> leave_workers_behind();
 
@@ -70,6 +71,7 @@ class SinkPool {
   const std::vector<std::shared_ptr<Writer>> writers_;
   const LaneSink::Options lane_options_;
   const bool writes_time_out_;
+  ThreadHost* const host_;
   std::vector<AbandonableThread> workers_;
   bool closed_ = false;
 };

@@ -55,7 +55,7 @@ std::optional<SinkQueue::Taken> SinkQueue::take(std::size_t worker) {
   std::deque<Taken>& shard = shards_[worker % shards_.size()];
   while (shard.empty()) {
     if (closed_) return std::nullopt;
-    pushed_.wait(mutex_);
+    options_.host->wait(pushed_, mutex_);
   }
   Taken taken = std::move(shard.front());
   shard.pop_front();

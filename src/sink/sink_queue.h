@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "millrace/base/sync.h"
+#include "millrace/base/thread_host.h"
 #include "millrace/sink/lane_sink.h"
 #include "sink/inflight_budget.h"
 
@@ -26,6 +27,7 @@ class SinkQueue final : public SealedBatchQueue {
     bool ordered = true;
     /// A written buffer larger than this is freed rather than kept for the next chunk.
     std::size_t keep_capacity = 16U << 20U;
+    ThreadHost* host = &ThreadHost::real();  ///< of its workers
   };
   SinkQueue(Options options, std::shared_ptr<InflightBudget> budget);
 

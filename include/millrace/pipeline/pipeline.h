@@ -12,6 +12,7 @@
 
 #include "millrace/base/log.h"
 #include "millrace/base/result.h"
+#include "millrace/base/thread_host.h"
 #include "millrace/base/time.h"
 #include "millrace/metrics/meter.h"
 #include "millrace/pipeline/chain.h"
@@ -93,6 +94,8 @@ class Pipeline {
   /// `clock` and `random` outlive the run, and a thread that a run had to leave behind.
   Pipeline& clock(Clock& clock);
   Pipeline& random(Random& random);
+  /// Outlives the run as they do. testing::simulate() is who passes another one than the real.
+  Pipeline& threads(ThreadHost& host);
 
   [[nodiscard]] StopHandle stop_handle() const;
   /// Any thread, before, during and after run().
