@@ -70,6 +70,14 @@ soak_store() {
     fi' _
 }
 
+# The simulator's tests under so many seeds; a failing one is named, and MILLRACE_SIMULATION_SEED shows it again.
+soak_simulation() {
+  local seeds=${1:-2000}
+  [[ $seeds =~ ^[1-9][0-9]*$ ]] || die "'$seeds' is no number of seeds"
+  say "simulated runs under $seeds seeds"
+  MILLRACE_SIMULATION_SEEDS=$seeds build/dev/src/testing/simulation/simulation_test --gtest_filter='EngineSimulation.*'
+}
+
 # A run over so many keys from slow pages, in the build that users get.
 soak_listing() {
   local keys=${1:-2000000}
@@ -78,7 +86,7 @@ soak_listing() {
   python3 tests/soak/listing_soak.py build/bench/bin/millrace build/bench/bin/s3_fault_server --objects "$keys"
 }
 
-# dev_soak [KILLS | credentials [MINUTES] | iggy [SECONDS] | kafka [KILLS] | store [SECONDS [FAULT]] | listing [KEYS]]
+# dev_soak [KILLS | credentials [MINUTES] | iggy [SECONDS] | kafka [KILLS] | store [SECONDS [FAULT]] | simulation [SEEDS] | listing [KEYS]]
 dev_soak() {
   tools/setup/apt.sh build test
   tools/setup/aws_c_auth.sh >/dev/null
@@ -105,6 +113,9 @@ dev_soak() {
   elif [ "${1:-}" = kafka ]; then
     compile dev millrace s3_fault_server kafka_tool
     soak_kafka "${2:-}"
+  elif [ "${1:-}" = simulation ]; then
+    compile dev simulation_test
+    soak_simulation "${2:-}"
   else
     compile dev
     soak_crash "$@"
