@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "millrace/base/printable.h"
+#include "millrace/record/record_place.h"
 
 namespace millrace::s3_sink {
 namespace {
@@ -264,10 +265,11 @@ Result<std::string> KeyTemplate::render(const KeyParts& parts) const {
   constexpr UnixMicros kFirst = -62'167'219'200'000'000;  // 0000-01-01
   constexpr UnixMicros kEnd = 253'402'300'800'000'000;    // 10000-01-01
   if (parts.time < kFirst || parts.time >= kEnd) {
-    return fail(Error::fatal(ErrorCode::malformed,
-                             fmt::format("the first record of the file, at offset {} of partition {}, has the time {} "
-                                         "us, which is outside the years 0 to 9999, so no key can be made from it",
-                                         parts.first.value(), parts.partition.value(), parts.time)));
+    return fail(
+        Error::fatal(ErrorCode::malformed,
+                     fmt::format("the first record of the file, at offset {} of {}, has the time {} "
+                                 "us, which is outside the years 0 to 9999, so no key can be made from it",
+                                 parts.first.value(), partition_place(parts.partition, parts.origin), parts.time)));
   }
   if (pattern_.per_object() && (parts.origin == nullptr || parts.origin->object.empty())) {
     return fail(Error::fatal(ErrorCode::config,

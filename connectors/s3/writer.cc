@@ -7,6 +7,7 @@
 
 #include "connectors/s3/content_match.h"
 #include "millrace/base/printable.h"
+#include "millrace/record/record_place.h"
 
 namespace millrace::s3_sink {
 namespace {
@@ -29,9 +30,9 @@ Result<std::string> ObjectWriter::key_of(SealedBatch& batch) const {
     return fail(Error::fatal(
         ErrorCode::config,
         fmt::format(
-            "the record at offset {} of partition {} has no time, so a replay would name its file by another one: "
-            "delivery exactly_once needs a path_template without time variables here",
-            chunk.first_offset.value(), chunk.partition.value())));
+            "the record at offset {} of {} has no time, so a replay would name its file by another one: delivery "
+            "exactly_once needs a path_template without time variables here",
+            chunk.first_offset.value(), partition_place(chunk.partition, chunk.origin.get()))));
   }
   const UnixMicros time = has_time ? chunk.first_timestamp : chunk.opened_unix;
   const bool has_uuid = upload_->keys.pattern().has(KeyPattern::Variable::uuid);

@@ -187,6 +187,10 @@ AckRef LaneTask::keep_before(std::size_t failed_at) {
 void LaneTask::fail_batch(std::size_t failed_at, Error error) {
   add(error, "offset", std::to_string(batch_->offset(failed_at).value()));
   if (batch_->origin && !batch_->origin->object.empty()) add(error, "object", batch_->origin->object);
+  if (batch_->origin && batch_->origin->partition) {
+    add(error, "topic", batch_->origin->topic);
+    add(error, "partition", std::to_string(batch_->origin->partition->value()));
+  }
   fail_lane(std::move(error));
   keep_before(failed_at).fail();
   finish_batch();

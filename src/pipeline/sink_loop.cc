@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "millrace/record/record_place.h"
 #include "pipeline/metric_buckets.h"
 #include "pipeline/user_code_adapter.h"
 
@@ -45,8 +46,8 @@ class RetryMark {
 };
 
 std::string describe(const SealedBatch& batch) {
-  return fmt::format("offsets {} to {} of partition {}", batch.chunk.first_offset.value(),
-                     batch.chunk.last_offset.value(), batch.chunk.partition.value());
+  return fmt::format("offsets {} to {} of {}", batch.chunk.first_offset.value(), batch.chunk.last_offset.value(),
+                     partition_place(batch.chunk.partition, batch.chunk.origin.get()));
 }
 
 }  // namespace
@@ -122,9 +123,9 @@ void SinkLoop::answer(RecallRequest& question) {
     return;
   }
   if (too_late()) return;  // the lane is told to stop, and waits no more
-  shared_->board->report(
-      shared_->name, std::move(recalled).error().prefixed(
-                         fmt::format("asking what is written of partition {} already: ", question.partition.value())));
+  shared_->board->report(shared_->name, std::move(recalled).error().prefixed(
+                                            fmt::format("asking what is written of {} already: ",
+                                                        partition_place(question.partition, question.origin.get()))));
 }
 
 Result<Receipt> SinkLoop::write(SealedBatch& batch) {

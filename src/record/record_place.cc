@@ -6,6 +6,16 @@
 #include "millrace/base/printable.h"
 
 namespace millrace {
+
+std::string partition_place(PartitionId partition, const Origin* origin) {
+  const PartitionId shown = origin == nullptr ? partition : origin->partition.value_or(partition);
+  std::string place = fmt::format("partition {}", shown.value());
+  if (origin != nullptr && !origin->stream.empty()) {
+    place += " (" + printable(origin->stream) + (origin->topic.empty() ? "" : "/" + printable(origin->topic)) + ")";
+  }
+  return place;
+}
+
 std::string record_place(const RecordMeta& meta) {
   const Origin* origin = meta.origin;
   if (origin != nullptr && !origin->object.empty()) {
@@ -15,11 +25,7 @@ std::string record_place(const RecordMeta& meta) {
     return fmt::format("record {} of {} (partition {}, offset {})", index + 1, object,
                        meta.partition_of_topic().value(), meta.offset.value());
   }
-  std::string place = fmt::format("offset {} of partition {}", meta.offset.value(), meta.partition_of_topic().value());
-  if (origin != nullptr && !origin->stream.empty()) {
-    place += " (" + printable(origin->stream) + (origin->topic.empty() ? "" : "/" + printable(origin->topic)) + ")";
-  }
-  return place;
+  return fmt::format("offset {} of {}", meta.offset.value(), partition_place(meta.partition, origin));
 }
 
 }  // namespace millrace

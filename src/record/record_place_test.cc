@@ -36,6 +36,11 @@ TEST(RecordPlace, NamesStreamAndTopicWhereThereIsNoObject) {
   EXPECT_EQ(record_place(meta), "offset 7 of partition 2");
   meta.origin = &origin;
   EXPECT_EQ(record_place(meta), "offset 7 of partition 2 (orders/eu)");
+  // Of several topics: the source counts on, the topic does not.
+  origin.partition = PartitionId(0);
+  EXPECT_EQ(record_place(meta), "offset 7 of partition 0 (orders/eu)");
+  EXPECT_EQ(partition_place(PartitionId(2), &origin), "partition 0 (orders/eu)");
+  EXPECT_EQ(partition_place(PartitionId(2), nullptr), "partition 2");
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "millrace/record/record_place.h"
+
 namespace millrace {
 namespace {
 
@@ -116,7 +118,7 @@ OpenFile* LaneSink::find(std::int64_t bucket, std::string_view route) const noex
 void LaneSink::tell_recalled() {
   if (recalled_total_ == 0) return;
   options_.log.info("records that an earlier run has written are left out",
-                    {{"partition", std::to_string(options_.partition.value())},
+                    {{"of", partition_place(options_.partition, batch_origin_.get())},
                      {"records", std::to_string(std::exchange(recalled_total_, 0))},
                      {"up to offset", std::to_string(recall_reaches_.value())}});
 }

@@ -111,7 +111,7 @@ TEST_F(ExactlyOnce, WithoutAnAnswerNothingIsWritten) {
   const RunReport report = run.run(MemorySource::make(filled_and_ended(1, 30), source));
   EXPECT_EQ(report.state, ExitState::failed);
   EXPECT_EQ(report.exit_code(), 1);
-  EXPECT_THAT(why(report), HasSubstr("what is written of partition 0 already: other records"));
+  EXPECT_THAT(why(report), HasSubstr("what is written of partition 0 (millrace/memory) already: other records"));
   EXPECT_TRUE(capture->batches().empty());
 }
 

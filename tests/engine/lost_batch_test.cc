@@ -105,7 +105,8 @@ TEST_F(LostBatches, M01_ALetterWithoutRoomByTheDeadlineGivesNothingUp) {
   EXPECT_EQ(report.state, ExitState::failed);
   ASSERT_TRUE(report.error);
   EXPECT_EQ(report.error->code(), ErrorCode::not_durable);
-  EXPECT_THAT(report.error->message(), HasSubstr("keeping offsets 1 to 10 of partition 0 as a dead letter"));
+  EXPECT_THAT(report.error->message(),
+              HasSubstr("keeping offsets 1 to 10 of partition 0 (millrace/memory) as a dead letter"));
   EXPECT_THAT(report.error->message(), HasSubstr("pipeline.drain_timeout"));
   EXPECT_THAT(report.error->message(), HasSubstr("403 AccessDenied"));
   EXPECT_EQ(report.writes_dropped, 0U);

@@ -11,5 +11,8 @@ namespace millrace {
 /// "record 3 of logs/in/a.ndjson (partition 0, offset 2)" for a record of an object, counted from 1 as the framer
 /// counts records (blank lines do not count); "offset 7 of partition 2 (orders/eu)" for any other.
 [[nodiscard]] std::string record_place(const RecordMeta& meta);
+/// "partition 2", or "partition 2 (orders/eu)" of a source that names its topics, counted as the topic counts them.
+/// `origin` may be null.
+[[nodiscard]] std::string partition_place(PartitionId partition, const Origin* origin);
 
 }  // namespace millrace
