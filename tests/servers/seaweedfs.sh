@@ -54,9 +54,12 @@ try_start() {
   {"name":"reader","credentials":[{"accessKey":"reader","secretKey":"reader-secret"}],"actions":["Read"]}]}
 JSON
   printf '%s\n' "MILLRACE_TEST_S3_ENDPOINT=$endpoint" MILLRACE_TEST_S3_ACCESS_KEY=ak MILLRACE_TEST_S3_SECRET_KEY=sk >"$dir/env"
+  # A bucket takes a volume of its own, and the server makes as many as would fit on the disk if each were full: small
+  # ones, or the tests have more buckets than a disk of 10 GiB has volumes.
   printf '%q ' "$weed" -logtostderr=true mini -dir="$dir/data" -ip=127.0.0.1 -ip.bind=127.0.0.1 \
     -s3.port="${ports[0]}" -s3.port.grpc="${ports[1]}" -s3.port.iceberg=0 -s3.port.lance=0 -s3.config="$dir/s3.json" \
     -master.port="${ports[2]}" -master.port.grpc="${ports[3]}" -master.telemetry=false \
+    -master.volumeSizeLimitMB=64 \
     -volume.port="${ports[4]}" -volume.port.grpc="${ports[5]}" -filer.port="${ports[6]}" -filer.port.grpc="${ports[7]}" \
     -admin.port="${ports[8]}" -admin.port.grpc="${ports[9]}" -admin.port.legacy=0 -admin.ui=false -webdav=false >"$dir/command"
   again "$dir"
