@@ -103,6 +103,109 @@ class SinkOnServer : public ::testing::Test {
   OnWriteFailure letters_on_failure_ = OnWriteFailure::stall;
 };
 
+// J08: with the defaults one create-only PUT for each object, with its length and nothing asked in the query; beside
+// them only what the probe does with its own key. Nothing is listed, nothing is read.
+TEST_F(SinkOnServer, J08_OnePutForEachObjectAndNothingIsListed) {
+  S3SinkOptions sink = options(*server_, "s3://b/out");
+  sink.probe = true;
+  ASSERT_EQ(run(sink, topic_of(1, 100)).state, ExitState::completed);
+  std::vector<std::string> probing;
+  std::map<std::string, int> puts;
+  for (const LoggedRequest& request : server_->requests()) {
+    if (request.key == "out/.millrace-probe") {
+      probing.push_back(request.operation);
+      continue;
+    }
+    EXPECT_EQ(request.operation, "PutObject") << request.key;
+    EXPECT_EQ(request.status, 200) << request.key;
+    EXPECT_EQ(request.http.header("if-none-match"), "*") << request.key;
+    EXPECT_EQ(request.http.header("content-length"), std::to_string(request.http.body.size())) << request.key;
+    EXPECT_THAT(request.query, IsEmpty()) << request.key;
+    ++puts[request.key];
+  }
+  std::map<std::string, int> expected;
+  for (int first = 0; first < 100; first += 10) expected[file_of(first)] = 1;
+  EXPECT_EQ(puts, expected);
+  EXPECT_THAT(probing, ElementsAre("HeadObject", "PutObject", "PutObject", "DeleteObject"));
+}
+
+// J08: what a failure leaves of an upload in parts is aborted: nothing lies in the bucket for which somebody pays.
+TEST_F(SinkOnServer, J08_AnUploadThatIsRefusedIsAborted) {
+  server_->add_fault("op=UploadPart skip=1 times=every status=403 code=AccessDenied");
+  S3SinkOptions sink = options(*server_, "s3://b/out");
+  sink.multipart_threshold = ByteSize{64};
+  const auto topic = topic_of(1, 100);
+  EXPECT_EQ(run(sink, topic).state, ExitState::failed);
+  EXPECT_EQ(topic->committed().at(PartitionId(0)), Watermark(10));
+  EXPECT_EQ(server_->count("CreateMultipartUpload"), 2U);
+  EXPECT_EQ(server_->count("UploadPart"), 2U) << "forbidden is not tried again";
+  EXPECT_EQ(server_->count("CompleteMultipartUpload", file_of(0)), 1U);
+  EXPECT_EQ(server_->count("AbortMultipartUpload", file_of(10)), 1U);
+  EXPECT_EQ(server_->count("AbortMultipartUpload"), 1U);
+  EXPECT_THAT(server_->uploads("b"), IsEmpty());
+  EXPECT_EQ(server_->count("ListMultipartUploads") + server_->count("ListObjectsV2"), 0U);
+  server_->clear_faults();
+  ASSERT_EQ(run(sink, topic).state, ExitState::completed);
+  std::map<std::string, int> found;
+  for (int first = 0; first < 100; first += 10) add_lines(*server_->object("b", file_of(first))->bytes, found);
+  EXPECT_EQ(found, once_each(100));
+  EXPECT_THAT(server_->uploads("b"), IsEmpty());
+}
+
+// A store that is full is waited for, as it may have room again; nothing is lost and nothing given up meanwhile.
+TEST_F(SinkOnServer, K16_AFullStoreIsWaitedFor) {
+  server_->add_fault("op=PutObject skip=2 times=4 status=507 code=XMinioStorageFull");
+  server_->add_fault("op=PutObject times=2 status=403 code=QuotaExceeded");
+  const auto topic = topic_of(1, 100);
+  const RunReport report = run(options(*server_, "s3://b/out"), topic);
+  ASSERT_EQ(report.state, ExitState::completed) << why(report);
+  std::map<std::string, int> found;
+  for (const auto& [key, bytes] : objects(*server_)) add_lines(bytes, found);
+  EXPECT_EQ(found, once_each(100));
+  EXPECT_EQ(server_->count("PutObject"), 10U + 6U);
+  EXPECT_EQ(topic->committed().at(PartitionId(0)), Watermark(100));
+}
+
+// K14: records come while uploads take their time, four at once: each is in one object, whole. What ./dev tsan runs
+// too.
+TEST_F(SinkOnServer, K14_RecordsComeWhileUploadsAreSlow) {
+  server_->set_latency(std::chrono::milliseconds(20));
+  S3SinkOptions sink = options(*server_, "s3://b/out");
+  sink.upload_concurrency = 4;
+  const auto topic = topic_of(1, 1000);
+  const RunReport report = run(sink, topic);
+  ASSERT_EQ(report.state, ExitState::completed) << why(report);
+  std::map<std::string, int> found;
+  for (const auto& [key, bytes] : objects(*server_)) add_lines(bytes, found);
+  EXPECT_EQ(found, once_each(1000));
+  for (const LoggedRequest& request : server_->requests("PutObject")) {
+    EXPECT_EQ(request.http.header("content-length"), std::to_string(request.http.body.size())) << request.key;
+    EXPECT_EQ(server_->object("b", request.key)->bytes->size(), request.http.body.size()) << request.key;
+  }
+}
+
+// K21: settings change behind a run that had files open: what it had not committed is written anew under the new ones.
+TEST_F(SinkOnServer, K21_OtherNamesAndAnotherFormatLoseNothing) {
+  server_->add_fault("op=PutObject skip=3 times=every status=403 code=AccessDenied");
+  const auto topic = topic_of(1, 105);
+  ASSERT_EQ(run(options(*server_, "s3://b/out"), topic).state, ExitState::failed);
+  EXPECT_EQ(topic->committed().at(PartitionId(0)), Watermark(30));
+  server_->clear_faults();
+  S3SinkOptions other = options(*server_, "s3://b/out");
+  other.path_template = "v2/{topic}";
+  other.output_format = OutputFormat::raw;
+  other.delimiter = "\n";
+  other.max_messages_per_file = 25;
+  const RunReport report = run(other, topic);
+  ASSERT_EQ(report.state, ExitState::completed) << why(report);
+  std::map<std::string, int> found;
+  for (const auto& [key, bytes] : objects(*server_, ".jsonl")) add_lines(bytes, found);
+  EXPECT_EQ(found, once_each(30));
+  for (const auto& [key, bytes] : objects(*server_, ".bin")) add_lines(bytes, found);
+  EXPECT_EQ(found, once_each(105));
+  EXPECT_TRUE(server_->object("b", "out/v2/memory/00000-00000000000000000030-00000000000000000054.bin"));
+}
+
 // K17: forbidden is one request, and the end; what was stored before is committed, the rest comes with the next run.
 TEST_F(SinkOnServer, K17_AForbiddenPutIsNotRepeatedAndLosesNothing) {
   server_->add_fault("op=PutObject skip=3 times=every status=403 code=AccessDenied");

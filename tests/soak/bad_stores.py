@@ -101,7 +101,7 @@ class Weed(Bucket):
 
 
 class SmallDisk:
-    """A folder on a disk of its own, which ballast fills up."""
+    """A folder on a disk of its own, which ballast fills up, where the objects themselves have not done so yet."""
 
     readable = True
 
@@ -123,6 +123,7 @@ class SmallDisk:
 
     def end(self):
         os.remove(self.ballast)
+        subprocess.run(["mount", "-o", "remount,size=4g", self.folder], check=True)
 
     def new_bodies(self):
         for folder, _, names in os.walk(os.path.join(self.folder, "out")):

@@ -95,8 +95,9 @@ class Scene:
         self.args, self.once = args, args.delivery == "exactly_once"
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="millrace-soak-"))
         self.stand_in = stack.enter_context(StandIn("classic", os.path.join(folder, "iggy")))
-        volume = int(args.rate * (args.seconds + 60 + 100 * (args.form == "backfill")) * (len(PAD) + 150)) >> 20  # of everything that may come to lie there, in MiB
-        self.store = bad_stores.make(args.fault, args.server, folder, stack, 2 * volume + 64)
+        # A backfill fills its disk before it is through; of a stream all has room, until the ballast comes.
+        volume = args.rate * 3 if args.form == "backfill" else 2 * int(args.rate * (args.seconds + 90))
+        self.store = bad_stores.make(args.fault, args.server, folder, stack, volume * (len(PAD) + 150) >> 20)
         self.runs = stack.enter_context(IggyRuns(args.millrace, self.stand_in.port))
         self.feed = Feed(self.stand_in, PAD)
         self.content = Content(self.store, places_of)
