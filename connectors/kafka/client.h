@@ -15,6 +15,9 @@
 
 namespace millrace::kafka {
 
+/// The longest that one call which asks brokers waits for them; between two of these a stop is heard.
+inline constexpr int kAskMillis = 500;
+
 class Client {
  public:
   /// Takes the configuration over, and keeps `kept` as long as it lives. `hooks` is what its callbacks are given as

@@ -27,7 +27,21 @@ std::optional<Class> class_in_writing(rd_kafka_resp_err_t code) noexcept {
     case RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE:
       return Class{ErrorClass::record, ErrorCode::too_large,
                    "; raise max.message.bytes of the topic and `max_record_bytes`, or send smaller records"};
+    case RD_KAFKA_RESP_ERR__MSG_TIMED_OUT:
+      return Class{ErrorClass::retryable, ErrorCode::timeout,
+                   ": not every replica in sync had it within `write_timeout`; see that the partition has a leader and "
+                   "that min.insync.replicas of its replicas are there"};
     case RD_KAFKA_RESP_ERR__DESTROY:  // of a partition that went while its topic seemed to be gone
+    // A producer that has lost its place among its messages does nothing more; another one begins anew.
+    case RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER:
+    case RD_KAFKA_RESP_ERR_UNKNOWN_PRODUCER_ID:
+    case RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH:
+    case RD_KAFKA_RESP_ERR_PRODUCER_FENCED:
+    case RD_KAFKA_RESP_ERR__FENCED:
+    case RD_KAFKA_RESP_ERR__INCONSISTENT:
+    case RD_KAFKA_RESP_ERR__GAPLESS_GUARANTEE:
+    case RD_KAFKA_RESP_ERR__PURGE_QUEUE:
+    case RD_KAFKA_RESP_ERR__PURGE_INFLIGHT:
       return Class{ErrorClass::retryable, ErrorCode::unavailable, ""};
     case RD_KAFKA_RESP_ERR_INVALID_MSG:
     case RD_KAFKA_RESP_ERR_INVALID_RECORD:
@@ -45,10 +59,6 @@ Class class_of(rd_kafka_resp_err_t code) noexcept {
     case RD_KAFKA_RESP_ERR__TIMED_OUT_QUEUE:
     case RD_KAFKA_RESP_ERR_REQUEST_TIMED_OUT:
       return {ErrorClass::retryable, ErrorCode::timeout, ""};
-    case RD_KAFKA_RESP_ERR__MSG_TIMED_OUT:
-      return {ErrorClass::retryable, ErrorCode::timeout,
-              ": not every replica in sync had it within `write_timeout`; see that the partition has a leader and that "
-              "min.insync.replicas of its replicas are there"};
     case RD_KAFKA_RESP_ERR__TRANSPORT:
     case RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN:
     case RD_KAFKA_RESP_ERR__RESOLVE:
@@ -76,17 +86,6 @@ Class class_of(rd_kafka_resp_err_t code) noexcept {
     case RD_KAFKA_RESP_ERR_REBALANCE_IN_PROGRESS:
     case RD_KAFKA_RESP_ERR_ILLEGAL_GENERATION:
     case RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID:
-      return {ErrorClass::retryable, ErrorCode::unavailable, ""};
-    // A producer that has lost its place among its messages does nothing more; another one begins anew.
-    case RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER:
-    case RD_KAFKA_RESP_ERR_UNKNOWN_PRODUCER_ID:
-    case RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH:
-    case RD_KAFKA_RESP_ERR_PRODUCER_FENCED:
-    case RD_KAFKA_RESP_ERR__FENCED:
-    case RD_KAFKA_RESP_ERR__INCONSISTENT:
-    case RD_KAFKA_RESP_ERR__GAPLESS_GUARANTEE:
-    case RD_KAFKA_RESP_ERR__PURGE_QUEUE:
-    case RD_KAFKA_RESP_ERR__PURGE_INFLIGHT:
       return {ErrorClass::retryable, ErrorCode::unavailable, ""};
     case RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE:
       return {ErrorClass::fatal, ErrorCode::config, "; the brokers are too old for it: 0.11 is the oldest"};
@@ -140,6 +139,10 @@ Error fatal_error_of(rd_kafka_t* handle, std::string_view doing) {
   const rd_kafka_resp_err_t code = rd_kafka_fatal_error(handle, text, sizeof text);
   const Role role = rd_kafka_type(handle) == RD_KAFKA_PRODUCER ? Role::sink : Role::source;
   return error_of(code, doing, text, role).as(ErrorClass::fatal);
+}
+
+Error stopped_unanswered() {
+  return Error::fatal(ErrorCode::cancelled, "kafka: stopped before the brokers had answered");
 }
 
 bool says_not_ours(rd_kafka_resp_err_t code) noexcept {

@@ -21,6 +21,9 @@ enum class Role { source, sink };
 /// What stands behind RD_KAFKA_RESP_ERR__FATAL: the library does nothing more. Fatal.
 [[nodiscard]] Error fatal_error_of(rd_kafka_t* handle, std::string_view doing);
 
+/// A run that was asked to stop while it waited for its first answers. Fatal (cancelled).
+[[nodiscard]] Error stopped_unanswered();
+
 /// It is told of one partition, whatever becomes of the others in the same request.
 [[nodiscard]] bool says_of_one_partition(rd_kafka_resp_err_t code) noexcept;
 

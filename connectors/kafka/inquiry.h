@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Inquiry: a question to the brokers, asked on an I/O thread of its own so that the control thread can serve others
 // meanwhile. Made, asked for its answer and ended by the control thread; ending it takes as long as one call that is
-// under way (kStep).
+// under way (kAskMillis).
 #pragma once
 
 #include <functional>
@@ -13,9 +13,6 @@
 #include "millrace/base/sync.h"
 
 namespace millrace::kafka {
-
-/// The longest that one call of an inquiry waits for brokers.
-inline constexpr int kStepMillis = 500;
 
 template <class Answer>
 class Inquiry {

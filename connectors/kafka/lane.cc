@@ -14,7 +14,7 @@ namespace millrace::kafka {
 namespace {
 
 // A question asked on the lane's thread, once, as the run ends.
-constexpr int kAskMillis = 1000;
+constexpr int kLastAskMillis = 1000;
 
 UnixMicros timestamp_of(const rd_kafka_message_t& message) noexcept {
   rd_kafka_timestamp_type_t type = RD_KAFKA_TIMESTAMP_NOT_AVAILABLE;
@@ -177,7 +177,7 @@ Error KafkaLane::position_lost(std::string_view said) const {
   std::int64_t first = RD_KAFKA_OFFSET_INVALID;
   std::int64_t end = RD_KAFKA_OFFSET_INVALID;
   std::ignore = rd_kafka_query_watermark_offsets(setup_.client->get(), setup_.partition.topic.c_str(),
-                                                 setup_.partition.number, &first, &end, kAskMillis);
+                                                 setup_.partition.number, &first, &end, kLastAskMillis);
   const std::string held =
       first < 0 ? "what the partition holds could not be asked"
                 : fmt::format("the partition holds {}", to_string(HeldRange{Offset(first), Watermark(end)}));

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <chrono>
 #include <set>
@@ -46,12 +45,6 @@ void check_list(const std::vector<std::string>& values, std::string_view key, Pr
   for (const std::string& one : values) {
     if (!seen.insert(one).second) problems.add(key, fmt::format("'{}' stands there twice", one));
   }
-}
-
-std::string joined(const std::vector<std::string>& values) {
-  std::string all;
-  for (const std::string& one : values) all += (all.empty() ? "" : ",") + one;
-  return all;
 }
 
 /// A member that does not poll for so long is taken for dead; what is under way of revoked partitions is drained and
@@ -146,7 +139,7 @@ Result<void> check(const KafkaSinkOptions& options) {
 Result<ConfHandle> source_conf(const KafkaSourceOptions& options, const std::string& pipeline) {
   const Settings own{
       {"client.id", client_id(pipeline)},
-      {"bootstrap.servers", joined(options.brokers)},
+      {"bootstrap.servers", fmt::format("{}", fmt::join(options.brokers, ","))},
       {"group.id", options.group},
       {"enable.auto.commit", "false"},
       {"enable.auto.offset.store", "false"},
@@ -169,7 +162,7 @@ Result<ConfHandle> sink_conf(const KafkaSinkOptions& options, const std::string&
   const std::uint64_t largest = options.max_record_bytes.bytes;
   const Settings own{
       {"client.id", client_id(pipeline)},
-      {"bootstrap.servers", joined(options.brokers)},
+      {"bootstrap.servers", fmt::format("{}", fmt::join(options.brokers, ","))},
       {"enable.idempotence", "true"},
       {"acks", "all"},
       {"message.timeout.ms", std::to_string(millis)},

@@ -56,7 +56,7 @@ Result<void> store_now(Client& client, const std::vector<StoredPosition>& positi
       },
       &answer);
   if (sent != RD_KAFKA_RESP_ERR_NO_ERROR) return fail(error_of(sent, kStoring));
-  rd_kafka_queue_poll_callback(answers.get(), kStepMillis);
+  rd_kafka_queue_poll_callback(answers.get(), kAskMillis);
   if (!answer) return fail(error_of(RD_KAFKA_RESP_ERR__TIMED_OUT, kStoring));
   if (says_not_ours(*answer)) {
     return fail(Error::retryable(ErrorCode::fenced, error_of(*answer, kStoring).message()));

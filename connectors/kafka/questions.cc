@@ -21,15 +21,13 @@ constexpr BackoffOptions kTries{std::chrono::milliseconds(50), std::chrono::seco
 
 Partition of(const rd_kafka_topic_partition_t& one) { return {one.topic, one.partition}; }
 
-Error stopped() { return Error::fatal(ErrorCode::cancelled, "kafka: stopped before the brokers had answered"); }
-
 /// Calls `once` until it succeeds or fails for good; `until` bounds what may pass.
 template <class Once>
 auto ask(const Asking& asking, StopSignal& stop, SteadyTime until, Once once) -> decltype(once()) {
   Backoff backoff(kTries, *asking.random);
   bool told = false;
   for (;;) {
-    if (stop.requested()) return fail(stopped());
+    if (stop.requested()) return fail(stopped_unanswered());
     auto answer = once();
     if (asking.alone) rd_kafka_poll(asking.client->get(), 0);
     if (answer || !answer.error().is_retryable() || answer.error().code() == ErrorCode::fenced) return answer;
@@ -38,7 +36,7 @@ auto ask(const Asking& asking, StopSignal& stop, SteadyTime until, Once once) ->
     if (asking.clock->now() >= until) return answer;
     if (!std::exchange(told, true))
       asking.log.warn("kafka: a question to the brokers is asked again", {{"error", answer.error().describe()}});
-    if (stop.wait(*asking.clock, backoff.next())) return fail(stopped());
+    if (stop.wait(*asking.clock, backoff.next())) return fail(stopped_unanswered());
   }
 }
 
@@ -55,7 +53,7 @@ Result<void> check_entries(const ListHandle& list, std::string_view doing) {
 Result<ListHandle> offsets_at(const Asking& asking, const std::vector<Partition>& partitions, std::int64_t time) {
   ListHandle list = to_list(partitions);
   for (auto& one : entries(list.get())) one.offset = time;
-  const auto code = rd_kafka_offsets_for_times(asking.client->get(), list.get(), kStepMillis);
+  const auto code = rd_kafka_offsets_for_times(asking.client->get(), list.get(), kAskMillis);
   if (code != RD_KAFKA_RESP_ERR_NO_ERROR) return fail(error_of(code, "asking what partitions hold"));
   MILLRACE_TRY(check_entries(list, "asking what is held"));
   return list;
@@ -64,7 +62,7 @@ Result<ListHandle> offsets_at(const Asking& asking, const std::vector<Partition>
 /// The positions of the group.
 Result<ListHandle> stored_for(const Asking& asking, const std::vector<Partition>& partitions) {
   ListHandle list = to_list(partitions);
-  const auto code = rd_kafka_committed(asking.client->get(), list.get(), kStepMillis);
+  const auto code = rd_kafka_committed(asking.client->get(), list.get(), kAskMillis);
   if (code != RD_KAFKA_RESP_ERR_NO_ERROR) return fail(error_of(code, "reading the positions of the group"));
   MILLRACE_TRY(check_entries(list, "reading the position"));
   return list;
@@ -75,7 +73,7 @@ Result<std::vector<Partition>> partitions_of(const Asking& asking, const std::st
   const TopicHandle topic(rd_kafka_topic_new(handle, name.c_str(), nullptr));
   if (!topic) return fail(Error::config(fmt::format("kafka: '{}' is no name of a topic", name)));
   const rd_kafka_metadata_t* found = nullptr;
-  const auto code = rd_kafka_metadata(handle, 0, topic.get(), &found, kStepMillis);
+  const auto code = rd_kafka_metadata(handle, 0, topic.get(), &found, kAskMillis);
   const std::string doing = fmt::format("asking for topic '{}'", name);
   if (code != RD_KAFKA_RESP_ERR_NO_ERROR) return fail(error_of(code, doing));
   const MetadataHandle metadata(found);
@@ -108,10 +106,11 @@ Result<std::vector<Partition>> named_of(const Asking& asking, std::vector<Partit
   return chosen;
 }
 
-Error unreachable(const Asking& asking, Error error) {
+/// Why a run does not begin: what no retry heals says so itself.
+Error unanswered(const Asking& asking, Error error) {
+  if (!error.is_retryable()) return error;
   const std::string trouble = asking.client->trouble();
-  std::string brokers;
-  for (const std::string& one : asking.options->brokers) brokers += (brokers.empty() ? "" : ",") + one;
+  const std::string brokers = fmt::format("{}", fmt::join(asking.options->brokers, ","));
   const bool unknown = error.code() == ErrorCode::not_found;
   return std::move(error)
       .prefixed(unknown ? fmt::format("the brokers ({}) have no such topic: create it, or correct `topics`: ", brokers)
@@ -122,7 +121,7 @@ Error unreachable(const Asking& asking, Error error) {
 }
 
 std::string cluster_id(const Asking& asking) {
-  char* const id = rd_kafka_clusterid(asking.client->get(), kStepMillis);
+  char* const id = rd_kafka_clusterid(asking.client->get(), kAskMillis);
   std::string text = id == nullptr ? "" : id;
   rd_kafka_mem_free(asking.client->get(), id);
   return text;
@@ -160,6 +159,7 @@ Result<void> reach_into_transactions(const Asking& asking, const ListHandle& sto
   options.isolation = KafkaIsolation::read_uncommitted;
   MILLRACE_ASSIGN(ConfHandle conf, source_conf(options, "ends"));
   Asking other = asking;
+  other.alone = true;
   MILLRACE_ASSIGN(other.client, Client::make(RD_KAFKA_CONSUMER, std::move(conf), asking.log, nullptr));
   MILLRACE_ASSIGN(const ListHandle written,
                   ask(other, stop, SteadyTime::max(), [&] { return offsets_at(other, behind, RD_KAFKA_OFFSET_END); }));
@@ -180,24 +180,24 @@ Result<Cluster> ask_cluster(const Asking& asking, StopSignal& stop) {
   Cluster cluster;
   for (const std::string& topic : asking.options->topics) {
     auto found = ask(asking, stop, until, [&] { return partitions_of(asking, topic); });
-    if (!found && found.error().is_retryable()) return fail(unreachable(asking, std::move(found).error()));
-    if (!found) return fail(std::move(found).error());
+    if (!found) return fail(unanswered(asking, std::move(found).error()));
     MILLRACE_ASSIGN(auto chosen, named_of(asking, *std::move(found), topic));
     std::ranges::move(chosen, std::back_inserter(cluster.partitions));
   }
   cluster.id = cluster_id(asking);
   if (!asking.options->bounded) return cluster;
   auto ends = ask(asking, stop, until, [&] { return offsets_at(asking, cluster.partitions, RD_KAFKA_OFFSET_END); });
-  if (!ends) return fail(unreachable(asking, std::move(ends).error()));
+  if (!ends) return fail(unanswered(asking, std::move(ends).error()));
   for (const auto& one : entries(ends->get())) cluster.ends[{one.topic, one.partition}] = Watermark(one.offset);
   return cluster;
 }
 
 Result<std::vector<std::optional<Watermark>>> ask_stored(const Asking& asking, const std::vector<Partition>& partitions,
                                                          SteadyTime until, StopSignal& stop) {
-  MILLRACE_ASSIGN(const ListHandle found, ask(asking, stop, until, [&] { return stored_for(asking, partitions); }));
+  const auto found = ask(asking, stop, until, [&] { return stored_for(asking, partitions); });
+  if (!found) return fail(unanswered(asking, found.error()));
   std::vector<std::optional<Watermark>> stored;
-  for (const auto& one : entries(found.get())) {
+  for (const auto& one : entries(found->get())) {
     std::optional<Watermark>& at = stored.emplace_back();
     if (one.offset >= 0) at = Watermark(one.offset);
   }

@@ -3,7 +3,6 @@
 // for the group. Calls that wait, so on an inquiry's thread; each is asked again until it is answered, or the stop.
 #pragma once
 
-#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>

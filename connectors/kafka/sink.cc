@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <memory>
 #include <utility>
 
@@ -85,7 +84,7 @@ class TopicSink final : public Sink {
       if (auto fatal = client->fatal()) return fail(*std::move(fatal));
       if (auto refused = client->refused()) return fail(*std::move(refused));
       if (context.stop_requested && context.stop_requested()) {
-        return fail(Error::fatal(ErrorCode::cancelled, "kafka: stopped before the brokers had answered"));
+        return fail(stopped_unanswered());
       }
       if (context.clock->now() >= until) {
         const std::string trouble = client->trouble();
@@ -113,7 +112,6 @@ class TopicSink final : public Sink {
     return {};
   }
 
-  static constexpr int kAskMillis = 500;
   static constexpr std::uint64_t kAccountOfARecord = 256;
 
   const KafkaSinkOptions options_;

@@ -8,7 +8,6 @@
 
 #include "connectors/kafka/failures.h"
 #include "connectors/kafka/options.h"
-#include "connectors/kafka/properties.h"
 
 namespace millrace::kafka {
 namespace {

@@ -96,6 +96,7 @@ class MockCluster {
   rd_kafka_mock_cluster_t* cluster_ = nullptr;
 };
 
+inline constexpr std::int16_t kListOffsets = 2;
 inline constexpr std::int16_t kOffsetCommit = 8;
 inline constexpr std::int16_t kOffsetFetch = 9;
 inline constexpr std::int16_t kJoinGroup = 11;

@@ -9,7 +9,9 @@
 namespace millrace::kafka {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 TEST(KafkaLane, LendsKeysHeadersAndTimesAsTheyCame) {
   MockCluster cluster;
@@ -180,6 +182,20 @@ TEST(KafkaSource, APartitionThatIsNotThereIsNamed) {
   const auto assigned = rig.assign();
   ASSERT_FALSE(assigned);
   EXPECT_THAT(assigned.error().message(), HasSubstr("topic 'orders' has no partition 4"));
+}
+
+// The brokers did answer: that no retry heals it is told, and not that nobody was there.
+TEST(KafkaSource, ARefusedQuestionForTheEndsIsNamedWithAWayOut) {
+  MockCluster cluster;
+  cluster.answer(kListOffsets, {RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED});
+  Rig rig(cluster);
+  rig.options.bounded = true;
+  rig.open();
+  const auto assigned = rig.assign();
+  ASSERT_FALSE(assigned);
+  EXPECT_EQ(assigned.error().code(), ErrorCode::permission_denied);
+  EXPECT_THAT(assigned.error().message(),
+              AllOf(HasSubstr("allow this user to Read and Describe the topic"), Not(HasSubstr("no answer"))));
 }
 
 TEST(KafkaSource, ARefusedReadOfTheGroupIsNamedWithAWayOut) {
