@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/letter_sizes.h"
 #include "millrace/connectors/iggy.h"
 #ifdef MILLRACE_HAS_KAFKA
 #include "millrace/connectors/kafka.h"
@@ -59,6 +60,7 @@ Result<void> check_exactly_once(const PipelineConfig& config) {
 Result<void> check_letters(const PipelineConfig& config) {
   if (config.dead_letter == nullptr) return {};
   const ConfigSection& at = config.dead_letter_section;
+  MILLRACE_TRY(told_of(at, check_letter_sizes(config)));
   if (config.dead_letter->name == "s3") {
     MILLRACE_ASSIGN(const S3SinkOptions letters, S3Sink::schema().parse(at));
     MILLRACE_TRY(told_of(at, S3Sink::check_holds_letters(letters)));

@@ -207,5 +207,44 @@ TEST_F(DeadLetterRun, APlaceThatIsNotApartIsRefused) {
   EXPECT_THAT(ended.err + ended.out, HasSubstr("both.yaml:4:15: dead_letter.stdout: records and dead letters would"));
 }
 
+// A letter has its bytes as base64, four for each three, and what it says beside them.
+TEST_F(DeadLetterRun, APlaceThatWouldNotTakeWhatTheSinkDoesNotTakeIsRefused) {
+  const auto validated = [&](const std::string& on_error, const std::string& sink, const std::string& letters) {
+    return millrace(
+        {"validate",
+         folder.write("sizes.yaml", fmt::format("source: {{s3: {{url: {}, checkpoint: {{url: {}}}}}}}\n"
+                                                "decode: {{json: {{on_error: {}}}}}\n"
+                                                "sink: {}\ndead_letter: {}\n",
+                                                folder.url("in/"), folder.url("ck/m.json"), on_error, sink, letters))});
+  };
+  std::vector<std::string> topics{
+      "{{iggy: {{address: \"h:1\", username: u, password: p, stream: s, topic: {}, max_record_bytes: {}{}}}}}"};
+#ifdef MILLRACE_HAS_KAFKA
+  topics.emplace_back("{{kafka: {{brokers: [\"h:1\"], topic: {}, max_record_bytes: {}{}}}}}");
+#endif
+  for (const std::string& topic : topics) {
+    const auto put = [&](const char* name, int bytes, const char* more = "") {
+      return fmt::format(fmt::runtime(topic), name, bytes, more);
+    };
+    for (const int bytes : {30'000, 31'000, 55'000}) {
+      const Ended ended = validated("skip", put("t", 30'000), put("bad", bytes));
+      EXPECT_EQ(ended.code, 2) << topic << bytes;
+      EXPECT_THAT(ended.err + ended.out, HasSubstr("sizes.yaml:4:15: dead_letter."));
+      EXPECT_THAT(ended.err + ended.out, HasSubstr("a record that is too large for the sink (max_record_bytes)"));
+    }
+    EXPECT_EQ(validated("skip", put("t", 30'000), put("bad", 57'000)).code, 0) << topic;
+    const std::string drop = ", on_write_failure: drop, batch_bytes: 70000";
+    EXPECT_EQ(validated("fail", put("t", 30'000, drop.c_str()), put("bad", 149'000)).code, 2) << topic;
+    EXPECT_EQ(validated("fail", put("t", 30'000, drop.c_str()), put("bad", 150'000)).code, 0) << topic;
+    const std::string files =
+        fmt::format("{{s3: {{url: {}, path_template: \"{{topic}}\", on_upload_failure: drop, max_file_size: 300KiB}}}}",
+                    folder.url("out/"));
+    const Ended ended = validated("fail", files, put("bad", 400'000));
+    EXPECT_EQ(ended.code, 2) << topic;
+    EXPECT_THAT(ended.err + ended.out, HasSubstr("a file that is given up (on_upload_failure: drop; max_file_size)"));
+    EXPECT_EQ(validated("fail", files, put("bad", 430'000)).code, 0) << topic;
+  }
+}
+
 }  // namespace
 }  // namespace millrace::cli_test

@@ -2,7 +2,6 @@
 #include "cli/yaml_scalar.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 
 namespace millrace::cli {
