@@ -72,6 +72,7 @@ def main():
         server = Server(stack.enter_context(broker_of_its_own(runs)))
         topic = Topic(tool, runs.brokers, PARTITIONS)
         feed = Feed(topic)
+        stack.callback(feed.kcat.kill)  # it waits for a broker that is gone
         source = {"topics": [topic.name], "group": GROUP, "connect_timeout": "10m", "properties": {"group.instance.id": "one", "session.timeout.ms": "45000"}}
         sink = {"s3": store.sink(delivery)}
         program, way = Program(runs, runs.config("crash", source, sink)), WayToStore(store.proxy, rng)
