@@ -11,6 +11,7 @@
 #include "cli/command_line.h"
 #include "cli/help_text.h"
 #include "millrace/config/config.h"
+#include "millrace/version.h"
 
 namespace millrace::cli {
 namespace {

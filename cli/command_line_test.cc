@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "cli/help_text.h"
+#include "millrace/version.h"
 
 namespace millrace::cli {
 namespace {

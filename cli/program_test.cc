@@ -14,6 +14,7 @@
 #include <string>
 
 #include "cli/program_run.h"
+#include "millrace/version.h"
 
 namespace millrace::cli_test {
 namespace {

@@ -23,6 +23,7 @@
 #include "millrace/metrics/meter.h"
 #include "millrace/pipeline/config_chain.h"
 #include "millrace/pipeline/pipeline.h"
+#include "millrace/version.h"
 
 namespace millrace::cli {
 namespace {

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# One CMake target per folder: millrace_<name>, alias millrace::<name>. Every compile and link option of the project is set here.
+# One CMake target per folder: millrace_<name>, for use in this tree; Components.cmake makes what others link of them. Every compile and link
+# option of the project is set here.
 
 add_library(millrace_options INTERFACE)
 target_compile_features(millrace_options INTERFACE cxx_std_23)
-if(PROJECT_IS_TOP_LEVEL)  # who builds on the library has warnings of their own
+if(MILLRACE_DEVELOPER_WARNINGS)
   target_compile_options(millrace_options INTERFACE
     -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-align -Werror
     -Wno-missing-field-initializers)  # options structs are filled by name; what is not named has its default
@@ -19,7 +20,8 @@ target_include_directories(millrace_options INTERFACE
   "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>"
   "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>"
   "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>")
-target_compile_definitions(millrace_options INTERFACE MILLRACE_VERSION="${PROJECT_VERSION}")
+# Shown is what include/millrace/ declares, by a pragma around each header's declarations (ADR-0026).
+target_compile_options(millrace_options INTERFACE -fvisibility=hidden)
 if(MILLRACE_SANITIZE)
   target_compile_options(millrace_options INTERFACE -fsanitize=${MILLRACE_SANITIZE} -fno-sanitize-recover=all)
   target_link_options(millrace_options INTERFACE -fsanitize=${MILLRACE_SANITIZE})
@@ -33,6 +35,10 @@ endif()
 # DEPENDS names folders of this project (public); LINK names foreign libraries, which stay private.
 function(millrace_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;LINK" ${ARGN})
+  millrace_folder_wanted(${name} wanted)
+  if(NOT wanted)
+    return()
+  endif()
   if(ARG_SOURCES)
     add_library(millrace_${name} STATIC ${ARG_SOURCES})
     target_link_libraries(millrace_${name} PUBLIC millrace_options PRIVATE ${ARG_LINK})
@@ -45,7 +51,9 @@ function(millrace_library name)
   foreach(part ${ARG_DEPENDS})
     target_link_libraries(millrace_${name} ${scope} millrace_${part})
   endforeach()
-  add_library(millrace::${name} ALIAS millrace_${name})
+  if(BUILD_SHARED_LIBS)
+    set_property(TARGET millrace_${name} PROPERTY POSITION_INDEPENDENT_CODE ON)
+  endif()
 endfunction()
 
 # millrace_program(NAME SOURCES ... [DEPENDS ...] [LINK ...]): an executable in ${CMAKE_BINARY_DIR}/bin.

@@ -7,6 +7,7 @@
 #include <array>
 
 #include "connectors/iggy_client/login_secret.h"
+#include "millrace/version.h"
 
 namespace millrace::iggy {
 namespace {

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "millrace/version.h"
 #include "pipeline/metric_buckets.h"
 
 namespace millrace {

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#pragma GCC visibility push(default)  // to the component of the S3 store
 namespace millrace {
 
 /// True when `rest` (a url behind its "://") begins like user:password@host. A password may hold '/', '?' and '@'.
@@ -18,3 +19,4 @@ namespace millrace {
 [[nodiscard]] std::string shown_key_url(std::string_view url);
 
 }  // namespace millrace
+#pragma GCC visibility pop

@@ -9,6 +9,7 @@
 #include "millrace/store/object_store.h"
 #include "millrace/store/part_plan.h"
 
+#pragma GCC visibility push(default)  // to the component of the S3 store
 namespace millrace {
 
 /// `limit` when no part has this number.
@@ -20,3 +21,4 @@ namespace millrace {
                                             PutCondition condition);
 
 }  // namespace millrace
+#pragma GCC visibility pop

@@ -86,4 +86,18 @@ class S3Commands:
         pass
 
 
-KNOWN = {"admin": Admin, "iggy": Iggy, "kafka": Kafka, "aws": S3Commands}
+class Library:
+    """Millrace's checkout, as `millrace` in the reader's folder; its build/release is the build that this test belongs to."""
+
+    def __init__(self, folder, _tools, arguments):
+        self.addresses, self.environment = {}, {}
+        checkout = os.path.join(folder, "page", "millrace")
+        os.makedirs(os.path.join(checkout, "build"))
+        os.symlink(TESTS.parent / "examples", os.path.join(checkout, "examples"))
+        os.symlink(pathlib.Path(arguments.millrace).resolve().parents[1], os.path.join(checkout, "build", "release"))
+
+    def close(self):
+        pass
+
+
+KNOWN = {"admin": Admin, "library": Library, "iggy": Iggy, "kafka": Kafka, "aws": S3Commands}

@@ -18,6 +18,8 @@ GLOBAL_TIME = re.compile(
     r"\b(?:u|nano)?sleep\s*\(|\b(?:gettimeofday|clock_gettime|time)\s*\(\s*(?:NULL|nullptr|0|CLOCK_)"
 )
 
+SHOW, SHOW_END = "#pragma GCC visibility push(default)", "#pragma GCC visibility pop"
+
 SYNC_HOMES = ("include/millrace/base/sync.h", "src/base/sync")
 TIME_HOMES = ("include/millrace/base/", "src/base/", "bench/", "cli/", "tests/")
 
@@ -38,6 +40,7 @@ def check(tree):
         if not path.startswith(TIME_HOMES):
             findings += matches(path, bare, GLOBAL_TIME, "time", "time and chance are passed in (millrace/base/time.h: Clock, Random)")
         findings += own_header_first(path, text, paths)
+        findings += shown_by_shared_libraries(path, text)
         if path.endswith(".h") and "#pragma once" not in bare:
             findings.append(Finding(path, 1, "headers", "begin with #pragma once"))
     return findings
@@ -45,6 +48,21 @@ def check(tree):
 
 def matches(path, bare, pattern, rule, text):
     return [Finding(path, line_of(bare, m.start()), rule, f"{m.group().strip()}: {text}") for m in pattern.finditer(bare)]
+
+
+def shown_by_shared_libraries(path, text):
+    """What a public header declares stands between the two pragmas that let a shared library show it (ADR-0026)."""
+    lines = text.splitlines()
+    begins = [n for n, line in enumerate(lines) if line.startswith("namespace ")]
+    if not path.startswith("include/millrace/") or not begins:
+        return []
+    ends = [n for n, line in enumerate(lines) if line.startswith("}  // namespace")] or [len(lines) - 1]
+    pragmas = [(n, line) for n, line in enumerate(lines) if line.startswith("#pragma GCC visibility")]
+    inside = any(line.startswith("#include") for line in lines[begins[0] : ends[-1]])
+    if pragmas == [(begins[0] - 1, SHOW), (ends[-1] + 1, SHOW_END)] and not inside:
+        return []
+    text = f"between '{SHOW}', on the line before the first namespace, and '{SHOW_END}', behind the last, and without an #include between"
+    return [Finding(path, begins[0] + 1, "visibility", f"a public header declares {text}")]
 
 
 def own_header_first(path, text, paths):

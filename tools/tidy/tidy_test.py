@@ -72,6 +72,7 @@ class Layers(unittest.TestCase):
         "a test": ("src/base/x_test.cc", '#include "millrace/sink/sink.h"\n#include <gtest/gtest.h>\n'),
         "a store for tests beside the real ones": ("src/store/memory/x.cc", '#include "millrace/testing/x.h"\n'),
         "a client library at home": ("src/store/s3/x.cc", "#include <curl/curl.h>\n"),
+        "everybody knows the version": ("src/base/version.cc", '#include "millrace/version.h"\n'),
         "an example": ("examples/x.cc", '#include "millrace/millrace.h"\n#include <fmt/format.h>\n'),
     }
 
@@ -114,6 +115,23 @@ class SourceRules(unittest.TestCase):
         self.assertEqual(run(source_rules.check, "src/sink/x_adapter.cc", "void f() { try { g(); } catch (...) {} }\n"), [])
         self.assertEqual(run(source_rules.check, "include/millrace/base/sync.h", "#pragma once\n#include <mutex>\nusing M = std::mutex;\n"), [])
         self.assertEqual(run(source_rules.check, "src/sink/x.cc", "// no std::mutex, no catch (\nMutex m; int timeout(0);\n"), [])
+
+    def test_public_declarations_are_shown_by_shared_libraries(self):
+        show, declared, end = source_rules.SHOW + "\n", "namespace millrace {\nint f();\n}  // namespace millrace\n", source_rules.SHOW_END + "\n"
+        header = "#pragma once\n\n"
+        public = "include/millrace/sink/x.h"
+        self.assertEqual(run(source_rules.check, public, header + show + declared + end), [])
+        self.assertEqual(run(source_rules.check, public, header + show + declared + "\n" + declared + end), [])
+        self.assertEqual(run(source_rules.check, public, header + '#include "millrace/ops/map.h"\n'), [])  # which declares nothing
+        self.assertEqual(run(source_rules.check, "src/sink/x.h", header + declared), [])
+        for name, text in {
+            "not shown": declared,
+            "shown in part": declared + show + declared + end,
+            "without an end": show + declared,
+            "shown with what it includes": show + declared + "#include <map>\n" + declared + end,
+        }.items():
+            with self.subTest(name):
+                self.assertIn("visibility", [rule for _, rule in run(source_rules.check, public, header + text)])
 
     def test_own_header_first(self):
         late = '#include <vector>\n#include "sink/x.h"\n'

@@ -14,6 +14,7 @@
 #include "millrace/ack/resolution.h"
 #include "millrace/base/check.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 /// How many batches of a partition were issued and how many of those lie in the settled prefix. Shared by the lane that
@@ -100,3 +101,4 @@ class AckIssuer {
 };
 
 }  // namespace millrace
+#pragma GCC visibility pop

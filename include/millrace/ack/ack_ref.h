@@ -10,6 +10,7 @@
 #include "millrace/base/ids.h"
 #include "millrace/base/sync.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 class AckQueue;
@@ -105,3 +106,4 @@ class AckSet {
 };
 
 }  // namespace millrace
+#pragma GCC visibility pop

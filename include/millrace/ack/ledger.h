@@ -15,6 +15,7 @@
 #include "millrace/base/ids.h"
 #include "millrace/base/sync.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 /// What became of a number of source records; each has one fate: in = out + filtered + skipped + dead-lettered.
@@ -76,3 +77,4 @@ class Ledger {
 };
 
 }  // namespace millrace
+#pragma GCC visibility pop

@@ -4,6 +4,7 @@
 
 #include "millrace/base/ids.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 enum class AckStatus {
@@ -21,3 +22,4 @@ struct Resolution {
 };
 
 }  // namespace millrace
+#pragma GCC visibility pop

@@ -12,6 +12,7 @@
 #include "millrace/metrics/meter.h"
 #include "millrace/pipeline/pipeline.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 struct AdminOptions {
@@ -44,3 +45,4 @@ class AdminServer {
 };
 
 }  // namespace millrace
+#pragma GCC visibility pop

@@ -7,6 +7,7 @@
 
 #include "millrace/base/time.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 struct BackoffOptions {
@@ -43,3 +44,4 @@ class Backoff {
 };
 
 }  // namespace millrace
+#pragma GCC visibility pop

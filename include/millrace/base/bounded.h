@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 [[nodiscard]] constexpr std::uint64_t bounded_sum(std::uint64_t a, std::uint64_t b) noexcept {
@@ -14,3 +15,4 @@ namespace millrace {
 }
 
 }  // namespace millrace
+#pragma GCC visibility pop

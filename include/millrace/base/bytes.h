@@ -13,6 +13,7 @@
 #include "millrace/base/check.h"
 #include "millrace/base/sync.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 /// Readable bytes that follow the end of every ByteChunk and of every window a framer sees: what simdjson may read past
@@ -147,3 +148,4 @@ class ByteBuffer {
 };
 
 }  // namespace millrace
+#pragma GCC visibility pop

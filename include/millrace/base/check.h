@@ -3,12 +3,14 @@
 // checks.
 #pragma once
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 /// Prints the message to stderr and aborts. Thread-safe.
 [[noreturn]] void check_failed(const char* condition, const char* file, int line, const char* message) noexcept;
 
 }  // namespace millrace
+#pragma GCC visibility pop
 
 /// Aborts with file, line and `message` (a string literal: what the reader should know) when `condition` is false.
 #define MILLRACE_CHECK(condition, message) \

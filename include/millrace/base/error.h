@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 /// What the engine does about an error.
@@ -139,3 +140,4 @@ class [[nodiscard]] Error {
 };
 
 }  // namespace millrace
+#pragma GCC visibility pop

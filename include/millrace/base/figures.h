@@ -7,6 +7,7 @@
 
 #include "millrace/base/time.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 /// "12,345,678".
@@ -20,3 +21,4 @@ namespace millrace {
 [[nodiscard]] std::string of_these(std::uint64_t count, const std::string& noun);
 
 }  // namespace millrace
+#pragma GCC visibility pop

@@ -9,6 +9,7 @@
 #include <functional>
 #include <limits>
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 /// A number with a meaning. Explicit to make, explicit to read.
@@ -50,6 +51,7 @@ struct PartitionWatermark {
 };
 
 }  // namespace millrace
+#pragma GCC visibility pop
 
 template <class Tag, class Rep>
 struct std::hash<millrace::NamedNumber<Tag, Rep>> {

@@ -6,6 +6,7 @@
 
 #include "millrace/base/bytes.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 /// Appends `text`, which is UTF-8, in quotes.
@@ -14,3 +15,4 @@ void append_json_string(ByteBuffer& out, std::string_view text);
 void append_json_escaped(ByteBuffer& out, std::string_view text);
 
 }  // namespace millrace
+#pragma GCC visibility pop

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 enum class LogLevel { debug, info, warn, error, off };
@@ -59,3 +60,4 @@ class Logger {
 };
 
 }  // namespace millrace
+#pragma GCC visibility pop

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 /// Valid UTF-8 passes as it is; control characters, characters that are not seen or turn the direction of text,
@@ -18,3 +19,4 @@ namespace millrace {
 [[nodiscard]] std::string printable_key(std::string_view key);
 
 }  // namespace millrace
+#pragma GCC visibility pop

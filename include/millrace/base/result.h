@@ -9,6 +9,7 @@
 
 #include "millrace/base/error.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 template <class T = void>
@@ -18,6 +19,7 @@ using Result = std::expected<T, Error>;
 [[nodiscard]] inline std::unexpected<Error> fail(Error error) { return std::unexpected<Error>(std::move(error)); }
 
 }  // namespace millrace
+#pragma GCC visibility pop
 
 #define MILLRACE_CONCAT_INNER(a, b) a##b
 #define MILLRACE_CONCAT(a, b) MILLRACE_CONCAT_INNER(a, b)

@@ -5,6 +5,7 @@
 #include "millrace/base/sync.h"
 #include "millrace/base/time.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 /// Asked for once; it stays asked for.
@@ -34,3 +35,4 @@ class StopSignal {
 };
 
 }  // namespace millrace
+#pragma GCC visibility pop

@@ -12,6 +12,7 @@
 #include "millrace/base/sync.h"
 #include "millrace/base/time.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 class StopWatch {
@@ -47,3 +48,4 @@ class StopWatch {
 };
 
 }  // namespace millrace
+#pragma GCC visibility pop

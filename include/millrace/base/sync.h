@@ -28,6 +28,7 @@
 #define MILLRACE_EXCLUDES(...) MILLRACE_ANNOTATE(locks_excluded(__VA_ARGS__))
 #define MILLRACE_NO_THREAD_SAFETY_ANALYSIS MILLRACE_ANNOTATE(no_thread_safety_analysis)
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 template <class T>
@@ -128,3 +129,4 @@ class Waker {
 };
 
 }  // namespace millrace
+#pragma GCC visibility pop

@@ -9,6 +9,7 @@
 
 #include "millrace/base/sync.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 /// Thread-safe. The real one is `ThreadHost::real()`.
@@ -37,3 +38,4 @@ class ThreadHost {
 };
 
 }  // namespace millrace
+#pragma GCC visibility pop

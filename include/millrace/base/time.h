@@ -8,6 +8,7 @@
 
 #include "millrace/base/sync.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 using Duration = std::chrono::nanoseconds;
@@ -47,3 +48,4 @@ class Random {
 [[nodiscard]] std::string to_rfc3339(UnixMicros time, int fraction_digits = 0);
 
 }  // namespace millrace
+#pragma GCC visibility pop

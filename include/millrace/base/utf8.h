@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <string_view>
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 /// Bytes of the code point that `text` begins with; 0 when it begins with none.
@@ -15,3 +16,4 @@ namespace millrace {
 [[nodiscard]] std::size_t count_characters(std::string_view text);
 
 }  // namespace millrace
+#pragma GCC visibility pop

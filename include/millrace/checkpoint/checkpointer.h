@@ -12,6 +12,7 @@
 
 #include "millrace/ack/ack_issuer.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 class Checkpointer {
@@ -56,3 +57,4 @@ class Checkpointer {
 };
 
 }  // namespace millrace
+#pragma GCC visibility pop

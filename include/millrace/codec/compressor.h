@@ -11,6 +11,7 @@
 #include "millrace/base/bytes.h"
 #include "millrace/codec/decompressor.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 struct Compression {
@@ -39,3 +40,4 @@ class Compressor {
 [[nodiscard]] std::unique_ptr<Compressor> make_compressor(const Compression& compression);
 
 }  // namespace millrace
+#pragma GCC visibility pop

@@ -13,6 +13,7 @@
 
 #include "millrace/base/result.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 enum class Codec { none, gzip, zstd, bz2, xz, lz4 };
@@ -67,3 +68,4 @@ struct DecompressorOptions {
 [[nodiscard]] Codec codec_of_key(std::string_view key) noexcept;
 
 }  // namespace millrace
+#pragma GCC visibility pop

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 class ZstdFrame {
@@ -25,3 +26,4 @@ class ZstdFrame {
 };
 
 }  // namespace millrace
+#pragma GCC visibility pop

@@ -13,6 +13,7 @@
 
 #include "millrace/base/result.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 /// Collects problems so that all are reported together.
@@ -102,3 +103,4 @@ class Config {
 [[nodiscard]] std::optional<std::string> nearest_name(std::string_view given, const std::vector<std::string>& known);
 
 }  // namespace millrace
+#pragma GCC visibility pop

@@ -8,6 +8,7 @@
 
 #include "millrace/config/schema.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 /// For a terminal, at most `width` columns where words allow it.
@@ -22,3 +23,4 @@ namespace millrace {
 [[nodiscard]] bool is_secret_option(const ComponentDescription& component, std::string_view path);
 
 }  // namespace millrace
+#pragma GCC visibility pop

@@ -28,6 +28,7 @@
 #include "millrace/config/config.h"
 #include "millrace/config/values.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 /// One key, described for people and machines.
@@ -136,5 +137,6 @@ struct OptionText {
 };
 
 }  // namespace millrace
+#pragma GCC visibility pop
 
 #include "millrace/config/schema_impl.h"  // IWYU pragma: keep: class Schema<Options>

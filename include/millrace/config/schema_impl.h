@@ -6,6 +6,7 @@
 
 #include "millrace/config/schema.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 namespace config_detail {
@@ -220,3 +221,4 @@ class Schema {
 };
 
 }  // namespace millrace
+#pragma GCC visibility pop

@@ -10,6 +10,7 @@
 #include "millrace/base/result.h"
 #include "millrace/base/time.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 /// A number of bytes. KiB, MiB, GiB, TiB are powers of 1024; kB/KB, MB, GB, TB powers of 1000; no unit means bytes.
@@ -42,3 +43,4 @@ class Secret {
 };
 
 }  // namespace millrace
+#pragma GCC visibility pop

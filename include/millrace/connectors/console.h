@@ -9,6 +9,7 @@
 #include "millrace/pipeline/registry.h"
 #include "millrace/sink/sink.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 enum class StdoutFormat { raw, json_lines };
@@ -30,3 +31,4 @@ class BlackholeSink {
 };
 
 }  // namespace millrace
+#pragma GCC visibility pop

@@ -19,6 +19,7 @@
 #include "millrace/sink/sink.h"
 #include "millrace/source/source.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 /// Where an Iggy server is and who logs in. Defaults are those of the YAML keys of the same names.
@@ -119,3 +120,4 @@ class IggySink {
 };
 
 }  // namespace millrace
+#pragma GCC visibility pop

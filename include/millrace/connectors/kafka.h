@@ -19,6 +19,7 @@
 #include "millrace/sink/sink.h"
 #include "millrace/source/source.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 enum class KafkaIsolation { read_committed, read_uncommitted };
@@ -91,3 +92,4 @@ class KafkaSink {
 };
 
 }  // namespace millrace
+#pragma GCC visibility pop

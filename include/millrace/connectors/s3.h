@@ -25,6 +25,7 @@
 #include "millrace/source/source.h"
 #include "millrace/store/write_options.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 enum class ObjectCodec { auto_detect, none, gzip, zstd, bz2, xz, lz4 };  ///< bz2, xz, lz4: see codec_is_built()
@@ -190,3 +191,4 @@ class S3Sink {
 };
 
 }  // namespace millrace
+#pragma GCC visibility pop

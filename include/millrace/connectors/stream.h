@@ -21,6 +21,7 @@
 #include "millrace/config/schema.h"
 #include "millrace/metrics/meter.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 /// Where a partition begins for which no position is kept. In YAML a word, or `{offset: 42}`, or
@@ -135,3 +136,4 @@ class StreamGauges {
 };
 
 }  // namespace millrace
+#pragma GCC visibility pop

@@ -10,6 +10,7 @@
 #include "millrace/config/schema.h"
 #include "millrace/sink/sink.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 template <>
@@ -19,3 +20,4 @@ struct EnumNames<OnWriteFailure> {
 };
 
 }  // namespace millrace
+#pragma GCC visibility pop

@@ -21,6 +21,7 @@
 #include "millrace/record/record_flow.h"
 #include "millrace/record/record_meta.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 /// What becomes of a field's text.
@@ -102,3 +103,4 @@ struct CsvDecoder : ChainPart {
 
 }  // namespace decode
 }  // namespace millrace
+#pragma GCC visibility pop

@@ -11,6 +11,7 @@
 #include "millrace/base/borrow.h"
 #include "millrace/record/columns.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 /// Borrows the row.
@@ -33,3 +34,4 @@ struct CsvFault {
 [[nodiscard]] std::string csv_text(const CsvField& field, char quote);
 
 }  // namespace millrace
+#pragma GCC visibility pop

@@ -19,6 +19,7 @@
 #include "millrace/record/on_error.h"
 #include "millrace/record/record_flow.h"
 
+#pragma GCC visibility push(default)
 namespace millrace::decode {
 
 /// How a payload holds documents. A blank payload, and in `lines` a blank line, holds none and is no error.
@@ -192,3 +193,4 @@ template <class T>
 }
 
 }  // namespace millrace::decode
+#pragma GCC visibility pop

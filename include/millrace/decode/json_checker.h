@@ -12,6 +12,7 @@
 #include "millrace/base/error.h"
 #include "millrace/decode/payload.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 class JsonChecker {
@@ -48,3 +49,4 @@ class JsonChecker {
 [[nodiscard, gnu::cold]] Error not_utf8(std::string_view bytes);
 
 }  // namespace millrace
+#pragma GCC visibility pop

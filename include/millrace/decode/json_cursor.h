@@ -13,6 +13,7 @@
 #include "millrace/base/error.h"
 #include "millrace/decode/payload.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 /// What becomes of a record with a field its type does not list.
@@ -85,3 +86,4 @@ class JsonCursor {
 };
 
 }  // namespace millrace
+#pragma GCC visibility pop

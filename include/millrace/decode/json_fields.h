@@ -20,6 +20,7 @@
 #include <tuple>
 #include <type_traits>
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 /// One field: its key in JSON and the member it goes to.
@@ -58,6 +59,7 @@ struct JsonFields {
 };
 
 }  // namespace millrace
+#pragma GCC visibility pop
 
 #define MILLRACE_JSON_PARENTHESES ()
 #define MILLRACE_JSON_EXPAND(...) MILLRACE_JSON_EXPAND4(MILLRACE_JSON_EXPAND4(MILLRACE_JSON_EXPAND4(__VA_ARGS__)))

@@ -18,6 +18,7 @@
 #include "millrace/decode/json_fields.h"
 #include "millrace/decode/payload.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 template <class T>
@@ -164,3 +165,4 @@ bool read_json(JsonCursor& cursor, std::vector<T>& value) {
 }
 
 }  // namespace millrace
+#pragma GCC visibility pop

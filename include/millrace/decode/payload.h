@@ -8,6 +8,7 @@
 
 #include "millrace/base/bytes.h"
 
+#pragma GCC visibility push(default)
 namespace millrace::decode {
 
 /// Bytes as they came; nothing is known about them.
@@ -36,3 +37,4 @@ struct Json {
 }
 
 }  // namespace millrace::decode
+#pragma GCC visibility pop

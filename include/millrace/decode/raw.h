@@ -15,6 +15,7 @@
 #include "millrace/record/on_error.h"
 #include "millrace/record/record_flow.h"
 
+#pragma GCC visibility push(default)
 namespace millrace::decode {
 
 struct RawDecoder : ChainPart {
@@ -77,3 +78,4 @@ struct TextDecoder : ChainPart {
 [[nodiscard]] inline TextDecoder text(TextOptions options = {}) { return {{}, options}; }
 
 }  // namespace millrace::decode
+#pragma GCC visibility pop

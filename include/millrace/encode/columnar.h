@@ -13,6 +13,7 @@
 #include "millrace/codec/decompressor.h"
 #include "millrace/encode/row_schema.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 struct ColumnarOptions {
@@ -50,3 +51,4 @@ struct ColumnarKind {
 };
 
 }  // namespace millrace
+#pragma GCC visibility pop

@@ -13,6 +13,7 @@
 #include "millrace/encode/json_wrapper.h"
 #include "millrace/record/record_meta.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 /// Bytes of an error's text that are kept.
@@ -51,3 +52,4 @@ class DeadLetterFormat {
 };
 
 }  // namespace millrace
+#pragma GCC visibility pop

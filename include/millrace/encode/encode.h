@@ -11,6 +11,7 @@
 #include "millrace/record/chain_part.h"
 #include "millrace/record/on_error.h"
 
+#pragma GCC visibility push(default)
 namespace millrace::encode {
 
 template <class Format>
@@ -83,3 +84,4 @@ template <class Callable>
 }
 
 }  // namespace millrace::encode
+#pragma GCC visibility pop

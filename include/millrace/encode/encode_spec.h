@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 class RowBook;
@@ -40,3 +41,4 @@ struct Envelope {
 };
 
 }  // namespace millrace
+#pragma GCC visibility pop

@@ -14,6 +14,7 @@
 #include "millrace/base/ids.h"
 #include "millrace/record/record_meta.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 /// Which files of a partition follow one another: those of one hour or day, and of one route. Records of a series are
@@ -48,3 +49,4 @@ struct EncodedChunk {
 };
 
 }  // namespace millrace
+#pragma GCC visibility pop

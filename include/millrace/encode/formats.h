@@ -21,6 +21,7 @@
 #include "millrace/encode/json_write.h"
 #include "millrace/record/record_meta.h"
 
+#pragma GCC visibility push(default)
 namespace millrace::encode {
 
 /// Counted, not written.
@@ -135,3 +136,4 @@ class CustomFormat {
 };
 
 }  // namespace millrace::encode
+#pragma GCC visibility pop

@@ -16,6 +16,7 @@
 #include "millrace/encode/encode_spec.h"
 #include "millrace/record/record_meta.h"
 
+#pragma GCC visibility push(default)
 namespace millrace::encode {
 
 /// Bytes that a chunk holds for each record beside key, value and headers; each header adds kHeaderFrameBytes.
@@ -91,3 +92,4 @@ struct FramedOptions {
 }
 
 }  // namespace millrace::encode
+#pragma GCC visibility pop

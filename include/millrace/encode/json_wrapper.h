@@ -12,6 +12,7 @@
 #include "millrace/encode/encode_spec.h"
 #include "millrace/record/record_meta.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 class JsonWrapper {
@@ -52,3 +53,4 @@ class JsonWrapper {
 };
 
 }  // namespace millrace
+#pragma GCC visibility pop

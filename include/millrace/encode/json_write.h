@@ -18,6 +18,7 @@
 #include "millrace/decode/json_read.h"
 #include "millrace/encode/json_writer.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 [[nodiscard]] inline bool write_json(JsonWriter& writer, bool value) { return writer.write(value); }
@@ -137,3 +138,4 @@ bool write_json(JsonWriter& writer, const std::vector<T>& value) {
 }
 
 }  // namespace millrace
+#pragma GCC visibility pop

@@ -13,6 +13,7 @@
 #include "millrace/base/json_string.h"
 #include "millrace/decode/payload.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 /// Appends the standard alphabet, padded, without quotes.
@@ -57,3 +58,4 @@ class JsonWriter {
 };
 
 }  // namespace millrace
+#pragma GCC visibility pop

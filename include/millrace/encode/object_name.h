@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 /// What becomes of characters other than ASCII letters, digits, '.', '_' and '-'.
@@ -30,3 +31,4 @@ void append_object_name(std::string& out, std::string_view name, NameEncoding en
 void keep_segment(std::string& path, std::size_t begin, NameEncoding encoding, bool hides_dots);
 
 }  // namespace millrace
+#pragma GCC visibility pop

@@ -19,6 +19,7 @@
 #include "millrace/encode/route_spec.h"
 #include "millrace/record/record_meta.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 /// Why a value has no place in a key, to be read behind its name: "{field.a} holds an object ...".
@@ -90,3 +91,4 @@ class RecordRouter {
 };
 
 }  // namespace millrace
+#pragma GCC visibility pop

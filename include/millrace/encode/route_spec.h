@@ -9,6 +9,7 @@
 
 #include "millrace/encode/object_name.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 struct RouteSpec {
@@ -39,3 +40,4 @@ struct RouteSpec {
 };
 
 }  // namespace millrace
+#pragma GCC visibility pop

@@ -12,6 +12,7 @@
 #include "millrace/base/sync.h"
 #include "millrace/encode/row_schema.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 class RowBook {
@@ -42,3 +43,4 @@ class RowBook {
                                                       std::string_view record);
 
 }  // namespace millrace
+#pragma GCC visibility pop

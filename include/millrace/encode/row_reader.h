@@ -17,6 +17,7 @@
 #include "millrace/decode/json_cursor.h"
 #include "millrace/encode/row_schema.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 /// One value; which member holds it is for the column's type to say.
@@ -104,3 +105,4 @@ class RowReader {
 };
 
 }  // namespace millrace
+#pragma GCC visibility pop

@@ -10,6 +10,7 @@
 
 #include "millrace/base/result.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 enum class ColumnType : std::uint8_t {
@@ -77,3 +78,4 @@ struct RowShape {
 [[nodiscard]] Result<void> check_columns(const std::vector<Column>& columns, bool dots_lead_inside = true);
 
 }  // namespace millrace
+#pragma GCC visibility pop

@@ -13,6 +13,7 @@
 #include "millrace/encode/row_book.h"
 #include "millrace/encode/row_reader.h"
 
+#pragma GCC visibility push(default)
 namespace millrace::encode {
 
 class RowsFormat {
@@ -60,3 +61,4 @@ struct RowsOptions {
 }
 
 }  // namespace millrace::encode
+#pragma GCC visibility pop

@@ -6,8 +6,10 @@
 
 #include "millrace/encode/columnar.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 [[nodiscard]] ColumnarKind parquet_format();
 
 }  // namespace millrace
+#pragma GCC visibility pop

@@ -8,6 +8,7 @@
 
 #include "millrace/framing/framer.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 /// Null for an unknown name.
@@ -16,3 +17,4 @@ namespace millrace {
 [[nodiscard]] std::vector<std::string_view> framed_formats();
 
 }  // namespace millrace
+#pragma GCC visibility pop

@@ -15,6 +15,7 @@
 #include "millrace/codec/decompressor.h"
 #include "millrace/framing/framer.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 struct FrameReaderOptions {
@@ -78,3 +79,4 @@ class FrameReader {
 };
 
 }  // namespace millrace
+#pragma GCC visibility pop

@@ -13,6 +13,7 @@
 #include "millrace/base/result.h"
 #include "millrace/record/columns.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 /// What one call framed. Views of the window, kept in one vector that is reused.
@@ -52,3 +53,4 @@ struct FramerOptions {
 using FramerFactory = std::unique_ptr<Framer> (*)(const FramerOptions&);
 
 }  // namespace millrace
+#pragma GCC visibility pop

@@ -12,6 +12,7 @@
 
 #include "millrace/framing/framer.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 /// What a line format takes for a record.
@@ -46,3 +47,4 @@ class LineFramer : public Framer {
 };
 
 }  // namespace millrace
+#pragma GCC visibility pop

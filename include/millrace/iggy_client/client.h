@@ -19,6 +19,7 @@
 #include "millrace/iggy_client/messages.h"
 #include "millrace/iggy_client/protocol.h"
 
+#pragma GCC visibility push(default)
 namespace millrace::iggy {
 
 /// Who logs in: a user with a password, a personal access token, or a file that holds one. Exactly one of the three.
@@ -157,3 +158,4 @@ class Client {
 };
 
 }  // namespace millrace::iggy
+#pragma GCC visibility pop

@@ -13,6 +13,7 @@
 #include "millrace/base/bytes.h"
 #include "millrace/base/time.h"
 
+#pragma GCC visibility push(default)
 namespace millrace::iggy {
 
 /// 128 bits, low half first. A server makes one up for the id 0 of the classic framing.
@@ -158,3 +159,4 @@ struct ClusterNode {
 };
 
 }  // namespace millrace::iggy
+#pragma GCC visibility pop

@@ -11,6 +11,7 @@
 
 #include "millrace/base/result.h"
 
+#pragma GCC visibility push(default)
 namespace millrace::iggy {
 
 /// How requests and replies are framed. The two are not compatible in either direction.
@@ -100,3 +101,4 @@ struct Partitioning {
 };
 
 }  // namespace millrace::iggy
+#pragma GCC visibility pop

@@ -12,6 +12,7 @@
 #include "millrace/base/bytes.h"
 #include "millrace/base/result.h"
 
+#pragma GCC visibility push(default)
 namespace millrace::iggy {
 
 enum class HeaderKind : std::uint8_t {
@@ -58,3 +59,4 @@ inline constexpr std::size_t kMaxHeaderPart = 255;  ///< bytes of a key, and of 
 void append_text(HeaderKind kind, std::string_view bytes, std::string& out);
 
 }  // namespace millrace::iggy
+#pragma GCC visibility pop

@@ -10,6 +10,7 @@
 #include "millrace/base/log.h"
 #include "millrace/base/time.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 enum class LogFormat {
@@ -39,3 +40,4 @@ class ProgramLog : public LogSink {
 };
 
 }  // namespace millrace
+#pragma GCC visibility pop

@@ -15,6 +15,7 @@
 #include "millrace/base/result.h"
 #include "millrace/base/sync.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 /// Monotonic count. A default-made handle counts for nobody. Thread-safe, relaxed.
@@ -106,3 +107,4 @@ class MetricRegistry {
 };
 
 }  // namespace millrace
+#pragma GCC visibility pop

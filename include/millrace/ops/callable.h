@@ -12,6 +12,7 @@
 
 #include "millrace/record/record_meta.h"
 
+#pragma GCC visibility push(default)
 namespace millrace::ops::detail {
 
 template <class Callable, class T>
@@ -37,3 +38,4 @@ using CallResult =
     decltype(call(std::declval<Callable&>(), std::declval<const T&>(), std::declval<const RecordMeta&>()));
 
 }  // namespace millrace::ops::detail
+#pragma GCC visibility pop

@@ -8,6 +8,7 @@
 
 #include "millrace/base/result.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 /// Leads through objects only: arrays end a path, and no name means "each".
@@ -23,3 +24,4 @@ struct FieldPath {
 };
 
 }  // namespace millrace
+#pragma GCC visibility pop

@@ -10,6 +10,7 @@
 #include "millrace/record/chain_part.h"
 #include "millrace/record/record_flow.h"
 
+#pragma GCC visibility push(default)
 namespace millrace::ops {
 
 template <class Predicate>
@@ -84,3 +85,4 @@ template <class Look>
 }
 
 }  // namespace millrace::ops
+#pragma GCC visibility pop

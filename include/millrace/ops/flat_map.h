@@ -15,6 +15,7 @@
 #include "millrace/record/chain_part.h"
 #include "millrace/record/record_flow.h"
 
+#pragma GCC visibility push(default)
 namespace millrace::ops {
 
 template <class Callable>
@@ -98,3 +99,4 @@ template <class Callable>
 }
 
 }  // namespace millrace::ops
+#pragma GCC visibility pop

@@ -12,6 +12,7 @@
 #include "millrace/record/on_error.h"
 #include "millrace/record/record_flow.h"
 
+#pragma GCC visibility push(default)
 namespace millrace::ops {
 
 template <class Callable>
@@ -100,3 +101,4 @@ template <class Callable>
 }
 
 }  // namespace millrace::ops
+#pragma GCC visibility pop

@@ -15,6 +15,7 @@
 #include "millrace/record/on_error.h"
 #include "millrace/record/record_flow.h"
 
+#pragma GCC visibility push(default)
 namespace millrace::ops {
 
 /// The predicate of otherwise().
@@ -151,3 +152,4 @@ template <IsChainPart... Parts>
 }
 
 }  // namespace millrace::ops
+#pragma GCC visibility pop

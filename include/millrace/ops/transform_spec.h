@@ -15,6 +15,7 @@
 
 #include "millrace/ops/field_path.h"
 
+#pragma GCC visibility push(default)
 namespace millrace::ops {
 
 /// What a field is set to.
@@ -136,3 +137,4 @@ using TransformSpec = std::variant<AddFields, DeleteFields, FilterFields, Update
 [[nodiscard]] std::string_view name_of(const TransformSpec& spec) noexcept;
 
 }  // namespace millrace::ops
+#pragma GCC visibility pop

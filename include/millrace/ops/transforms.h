@@ -25,6 +25,7 @@
 #include "millrace/record/on_error.h"
 #include "millrace/record/record_flow.h"
 
+#pragma GCC visibility push(default)
 namespace millrace::ops {
 
 /// A checked list. Cheap to copy; immutable, any thread.
@@ -148,3 +149,4 @@ struct Transforms : ChainPart {
 }
 
 }  // namespace millrace::ops
+#pragma GCC visibility pop

@@ -28,6 +28,7 @@
 #include "millrace/sink/lane_sink.h"
 #include "millrace/source/payload_batch.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 /// A lane's sinks, by the name they have in the pipeline. Owned by the lane.
@@ -115,3 +116,4 @@ class LaneChain {
 using ChainFactory = std::function<Result<std::unique_ptr<LaneChain>>(const ChainContext&)>;
 
 }  // namespace millrace
+#pragma GCC visibility pop

@@ -22,6 +22,7 @@
 #include "millrace/record/record_flow.h"
 #include "millrace/source/payload_batch.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 class ChainCore {
@@ -115,3 +116,4 @@ class ChainCore {
 [[nodiscard]] std::optional<std::string> call_user_code(void (*body)(void* state), void* state);
 
 }  // namespace millrace
+#pragma GCC visibility pop

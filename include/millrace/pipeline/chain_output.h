@@ -19,6 +19,7 @@
 #include "millrace/record/record_meta.h"
 #include "millrace/sink/lane_sink.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 class ChainOutput {
@@ -109,3 +110,4 @@ class ChainOutput {
 };
 
 }  // namespace millrace
+#pragma GCC visibility pop

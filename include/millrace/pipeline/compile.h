@@ -18,6 +18,7 @@
 #include "millrace/record/chain_part.h"
 #include "millrace/record/on_error.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 namespace detail {
 
@@ -161,3 +162,4 @@ template <IsChainPart Plan>
 }
 
 }  // namespace millrace
+#pragma GCC visibility pop

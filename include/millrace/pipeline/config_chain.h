@@ -9,6 +9,7 @@
 #include "millrace/pipeline/chain.h"
 #include "millrace/record/on_error.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 /// The `decode` section, as data.
@@ -35,3 +36,4 @@ struct DecodeOptions {
                                              const ops::TransformProgram& transforms);
 
 }  // namespace millrace
+#pragma GCC visibility pop

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 /// The rows of the data's way (docs/JOURNEY.md), in its order and with its numbers.
@@ -67,3 +68,4 @@ struct SourceWay {
 };
 
 }  // namespace millrace
+#pragma GCC visibility pop

@@ -15,6 +15,7 @@
 #include "millrace/record/record_flow.h"
 #include "millrace/sink/lane_sink.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 class DeadLetters final : public SkippedRecords {
@@ -49,3 +50,4 @@ class DeadLetters final : public SkippedRecords {
 };
 
 }  // namespace millrace
+#pragma GCC visibility pop

@@ -5,6 +5,7 @@
 
 #include "millrace/sink/sink.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 enum class ExactlyOnceGap {
@@ -33,3 +34,4 @@ struct BesideSink {
 }
 
 }  // namespace millrace
+#pragma GCC visibility pop

@@ -22,6 +22,7 @@
 #include "millrace/sink/sink.h"
 #include "millrace/source/source.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 struct PipelineOptions {
@@ -112,3 +113,4 @@ class Pipeline {
 };
 
 }  // namespace millrace
+#pragma GCC visibility pop

@@ -13,6 +13,7 @@
 #include "millrace/pipeline/data_way.h"
 #include "millrace/record/record_meta.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 /// A right that a run needs.
@@ -50,3 +51,4 @@ struct ExplainRequest {
 }
 
 }  // namespace millrace
+#pragma GCC visibility pop

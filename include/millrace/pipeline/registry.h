@@ -17,6 +17,7 @@
 #include "millrace/sink/sink.h"
 #include "millrace/source/source.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 /// Where the receipt of a run goes: an account of everything that was read, at its end (docs/formats/receipt.md).
@@ -123,3 +124,4 @@ class Registry {
 };
 
 }  // namespace millrace
+#pragma GCC visibility pop

@@ -13,6 +13,7 @@
 #include "millrace/base/ids.h"
 #include "millrace/base/time.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 enum class ExitState { completed, completed_with_errors, stopped, failed };
@@ -49,3 +50,4 @@ struct RunReport {
 };
 
 }  // namespace millrace
+#pragma GCC visibility pop

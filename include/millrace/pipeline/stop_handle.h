@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 /// At the next record the run drains, commits and ends Stopped. Seen within 50 ms, as request() is async-signal-safe
@@ -20,3 +21,4 @@ class StopHandle {
 };
 
 }  // namespace millrace
+#pragma GCC visibility pop

@@ -13,6 +13,7 @@
 #include <type_traits>
 #include <utility>
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 /// Base of everything that can stand in a chain; makes `|` findable from every stage's namespace.
@@ -68,3 +69,4 @@ auto operator|(A&& first, B&& second) {
 }
 
 }  // namespace millrace
+#pragma GCC visibility pop

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 /// How CSV is spelled: RFC 4180 with other bytes for the two that vary. ASCII, not the same, no CR, no LF.
@@ -21,3 +22,4 @@ struct Columns {
 };
 
 }  // namespace millrace
+#pragma GCC visibility pop

@@ -3,9 +3,11 @@
 // and nothing after it is committed.
 #pragma once
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 /// What becomes of a bad record. `fail` is the default at every stage.
 enum class OnError { fail, skip };
 
 }  // namespace millrace
+#pragma GCC visibility pop

@@ -15,6 +15,7 @@
 #include "millrace/record/on_error.h"
 #include "millrace/record/record_meta.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 /// Names one stage of a chain within its RecordFlow.
@@ -72,3 +73,4 @@ class RecordFlow {
 };
 
 }  // namespace millrace
+#pragma GCC visibility pop

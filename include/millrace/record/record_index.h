@@ -8,6 +8,7 @@
 
 #include "millrace/record/record_meta.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 /// From 0, counted as the object is framed: blank lines and a header are none. All that an operator makes of one record
@@ -18,3 +19,4 @@ namespace millrace {
 }
 
 }  // namespace millrace
+#pragma GCC visibility pop

@@ -12,6 +12,7 @@
 #include "millrace/base/time.h"
 #include "millrace/record/columns.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 /// Where the records of a batch come from. One per object (or per topic partition), shared by its batches; immutable.
@@ -54,3 +55,4 @@ struct RecordMeta {
 };
 
 }  // namespace millrace
+#pragma GCC visibility pop

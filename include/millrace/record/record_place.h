@@ -6,6 +6,7 @@
 
 #include "millrace/record/record_meta.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 /// "record 3 of logs/in/a.ndjson (partition 0, offset 2)" for a record of an object, counted from 1 as the framer
@@ -13,3 +14,4 @@ namespace millrace {
 [[nodiscard]] std::string record_place(const RecordMeta& meta);
 
 }  // namespace millrace
+#pragma GCC visibility pop

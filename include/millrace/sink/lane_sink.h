@@ -27,6 +27,7 @@
 #include "millrace/sink/sink.h"
 #include "millrace/source/payload_batch.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 /// Takes sealed batches for the I/O threads. Implemented by the engine; testing has a capturing one. Thread-safe.
@@ -208,3 +209,4 @@ class LaneSink {
 };
 
 }  // namespace millrace
+#pragma GCC visibility pop

@@ -14,6 +14,7 @@
 #include "millrace/base/sync.h"
 #include "millrace/sink/spill_file.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 class OpenBudget {
@@ -45,3 +46,4 @@ class OpenBudget {
 };
 
 }  // namespace millrace
+#pragma GCC visibility pop

@@ -14,6 +14,7 @@
 #include "millrace/encode/encoded_chunk.h"
 #include "millrace/sink/spill_file.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 /// A file is packed in blocks of so many encoded bytes and the rest of a record: what they add to a file compressed in
@@ -49,3 +50,4 @@ struct OpenFile {
 };
 
 }  // namespace millrace
+#pragma GCC visibility pop

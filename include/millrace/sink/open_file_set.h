@@ -11,6 +11,7 @@
 
 #include "millrace/sink/open_file.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 class OpenFileSet {
@@ -93,3 +94,4 @@ class OpenFileSet {
 };
 
 }  // namespace millrace
+#pragma GCC visibility pop

@@ -18,6 +18,7 @@
 #include "millrace/encode/encoded_chunk.h"
 #include "millrace/record/record_meta.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 /// A value.
@@ -83,3 +84,4 @@ class RecallRequest {
 };
 
 }  // namespace millrace
+#pragma GCC visibility pop

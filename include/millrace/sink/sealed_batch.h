@@ -13,6 +13,7 @@
 #include "millrace/encode/encoded_chunk.h"
 #include "millrace/sink/spill_file.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 enum class SealReason { size, records, age, idle, boundary, lane_end, drain, pressure };
@@ -47,3 +48,4 @@ struct Receipt {
 };
 
 }  // namespace millrace
+#pragma GCC visibility pop

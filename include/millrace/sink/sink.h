@@ -22,6 +22,7 @@
 #include "millrace/metrics/meter.h"
 #include "millrace/sink/writer.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 /// What messages and landings call the place of dead letters; no other sink of a pipeline may have this name.
@@ -119,3 +120,4 @@ class Sink {
 };
 
 }  // namespace millrace
+#pragma GCC visibility pop

@@ -16,6 +16,7 @@
 #include "millrace/base/result.h"
 #include "millrace/base/sync.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 class SpillFile;
@@ -90,3 +91,4 @@ class SpillFile {
 };
 
 }  // namespace millrace
+#pragma GCC visibility pop

@@ -8,6 +8,7 @@
 #include "millrace/sink/recall.h"
 #include "millrace/sink/sealed_batch.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 class Writer {
@@ -33,3 +34,4 @@ class Writer {
 };
 
 }  // namespace millrace
+#pragma GCC visibility pop

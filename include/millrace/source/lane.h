@@ -13,6 +13,7 @@
 #include "millrace/base/time.h"
 #include "millrace/source/payload_batch.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 /// Nothing arrived within the timeout.
@@ -45,3 +46,4 @@ class SourceLane {
 };
 
 }  // namespace millrace
+#pragma GCC visibility pop

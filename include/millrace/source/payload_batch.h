@@ -13,6 +13,7 @@
 #include "millrace/base/ids.h"
 #include "millrace/record/record_meta.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 struct PayloadBatch {
@@ -55,3 +56,4 @@ struct PayloadBatch {
 };
 
 }  // namespace millrace
+#pragma GCC visibility pop

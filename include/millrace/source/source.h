@@ -21,6 +21,7 @@
 #include "millrace/metrics/meter.h"
 #include "millrace/source/lane.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 /// Where a revocation or a shutdown waits for the data plane: stop the lanes, flush the chains, seal and write what is
@@ -132,3 +133,4 @@ class Source {
 };
 
 }  // namespace millrace
+#pragma GCC visibility pop

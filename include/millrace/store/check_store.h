@@ -8,6 +8,7 @@
 #include "millrace/store/store_options.h"
 #include "millrace/store/store_url.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 /// What open_store would refuse in url, options and environment taken together (config).
@@ -22,3 +23,4 @@ namespace millrace {
 [[nodiscard]] std::string server_text(const StoreUrl& url, const StoreOptions& options);
 
 }  // namespace millrace
+#pragma GCC visibility pop

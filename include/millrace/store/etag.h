@@ -4,6 +4,7 @@
 
 #include <string>
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 /// An ETag as the store gave it, opaque, quotes and all. Empty: the store gave none.
@@ -16,3 +17,4 @@ struct ETag {
 };
 
 }  // namespace millrace
+#pragma GCC visibility pop

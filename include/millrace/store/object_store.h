@@ -21,6 +21,7 @@
 #include "millrace/store/upload.h"
 #include "millrace/store/write_options.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 struct ObjectInfo {
@@ -174,3 +175,4 @@ class ObjectStore {
 };
 
 }  // namespace millrace
+#pragma GCC visibility pop

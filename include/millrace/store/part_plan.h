@@ -8,6 +8,7 @@
 
 #include "millrace/base/result.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 /// S3's own limits.
@@ -54,3 +55,4 @@ class PartPlan {
 };
 
 }  // namespace millrace
+#pragma GCC visibility pop

@@ -12,6 +12,7 @@
 #include "millrace/base/result.h"
 #include "millrace/base/time.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 /// Option names are accepted with or without `aws_` in front, in any case, with `-` or `_`. Values of secret options
@@ -48,3 +49,4 @@ class StoreOptions {
 };
 
 }  // namespace millrace
+#pragma GCC visibility pop

@@ -11,6 +11,7 @@
 #include "millrace/store/object_store.h"
 #include "millrace/store/store_options.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 struct StoreUrl {
@@ -40,3 +41,4 @@ struct StoreContext {
                                                               const StoreContext& context);
 
 }  // namespace millrace
+#pragma GCC visibility pop

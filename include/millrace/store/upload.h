@@ -14,6 +14,7 @@
 #include "millrace/store/etag.h"
 #include "millrace/store/write_options.h"
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 struct UploadRequest {
@@ -59,3 +60,4 @@ struct UploadPage {
 };
 
 }  // namespace millrace
+#pragma GCC visibility pop

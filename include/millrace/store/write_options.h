@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#pragma GCC visibility push(default)
 namespace millrace {
 
 /// Who encrypts the object where it lies.
@@ -40,3 +41,4 @@ enum class ChecksumKind : std::uint8_t { none, crc32, crc32c, crc64nvme, sha256 
                                                      ChecksumKind checksum = ChecksumKind::none);
 
 }  // namespace millrace
+#pragma GCC visibility pop

@@ -14,6 +14,7 @@
 
 #include "millrace/sink/sink.h"
 
+#pragma GCC visibility push(default)
 namespace millrace::testing {
 
 struct CapturedBatch {
@@ -118,3 +119,4 @@ class CaptureSink final : public Sink {
 };
 
 }  // namespace millrace::testing
+#pragma GCC visibility pop

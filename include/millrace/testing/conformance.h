@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#pragma GCC visibility push(default)
 namespace millrace::conformance {
 
 enum class Verdict {
@@ -57,3 +58,4 @@ struct Report {
 [[nodiscard]] Report try_rules(const std::vector<Rule>& rules);
 
 }  // namespace millrace::conformance
+#pragma GCC visibility pop

@@ -11,6 +11,7 @@
 
 #include "millrace/testing/conformance.h"
 
+#pragma GCC visibility push(default)
 namespace millrace::testing {
 
 /// Before RUN_ALL_TESTS. A rule that is not applicable passes, and says why in the property `not_applicable`. Returns
@@ -18,3 +19,4 @@ namespace millrace::testing {
 int register_conformance(const std::string& suite, std::vector<conformance::Rule> rules);
 
 }  // namespace millrace::testing
+#pragma GCC visibility pop

@@ -10,6 +10,7 @@
 #include "millrace/pipeline/chain.h"
 #include "millrace/testing/conformance.h"
 
+#pragma GCC visibility push(default)
 namespace millrace::conformance {
 
 struct DecoderSamples {
@@ -27,3 +28,4 @@ using DecoderFactory = std::function<Result<std::unique_ptr<LaneChain>>(const Ch
 }
 
 }  // namespace millrace::conformance
+#pragma GCC visibility pop

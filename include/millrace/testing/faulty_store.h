@@ -22,6 +22,7 @@
 #include "millrace/store/object_store.h"
 #include "millrace/testing/memory_store.h"
 
+#pragma GCC visibility push(default)
 namespace millrace::testing {
 
 class DelayLine;
@@ -101,3 +102,4 @@ class FaultyStore final : public ObjectStore {
 };
 
 }  // namespace millrace::testing
+#pragma GCC visibility pop

@@ -12,6 +12,7 @@
 #include "millrace/framing/framer.h"
 #include "millrace/testing/conformance.h"
 
+#pragma GCC visibility push(default)
 namespace millrace::conformance {
 
 struct FramerSample {
@@ -34,3 +35,4 @@ using FramerMaker = std::function<std::unique_ptr<Framer>(const FramerOptions&)>
 }
 
 }  // namespace millrace::conformance
+#pragma GCC visibility pop

@@ -8,6 +8,7 @@
 
 #include "millrace/base/time.h"
 
+#pragma GCC visibility push(default)
 namespace millrace::testing {
 
 class ManualClock final : public Clock {
@@ -42,3 +43,4 @@ class ManualClock final : public Clock {
 };
 
 }  // namespace millrace::testing
+#pragma GCC visibility pop

@@ -14,6 +14,7 @@
 #include "millrace/source/source.h"
 #include "millrace/testing/memory_topic.h"
 
+#pragma GCC visibility push(default)
 namespace millrace::testing {
 
 class MemorySource;
@@ -98,3 +99,4 @@ class MemorySource final : public Source {
 };
 
 }  // namespace millrace::testing
+#pragma GCC visibility pop

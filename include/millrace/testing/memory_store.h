@@ -19,6 +19,7 @@
 #include "millrace/store/object_store.h"
 #include "millrace/store/part_plan.h"
 
+#pragma GCC visibility push(default)
 namespace millrace::testing {
 
 enum class StoreOp {
@@ -160,3 +161,4 @@ class MemoryStore final : public ObjectStore {
 };
 
 }  // namespace millrace::testing
+#pragma GCC visibility pop

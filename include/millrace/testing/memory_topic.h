@@ -19,6 +19,7 @@
 #include "millrace/base/sync.h"
 #include "millrace/base/time.h"
 
+#pragma GCC visibility push(default)
 namespace millrace::testing {
 
 class MemoryTopic {
@@ -75,3 +76,4 @@ class MemoryTopic {
 };
 
 }  // namespace millrace::testing
+#pragma GCC visibility pop

@@ -7,6 +7,7 @@
 
 #include "millrace/sink/lane_sink.h"
 
+#pragma GCC visibility push(default)
 namespace millrace::testing {
 
 class SealedShelf final : public SealedBatchQueue {
@@ -24,3 +25,4 @@ class SealedShelf final : public SealedBatchQueue {
 };
 
 }  // namespace millrace::testing
+#pragma GCC visibility pop

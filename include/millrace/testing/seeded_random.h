@@ -7,6 +7,7 @@
 
 #include "millrace/base/time.h"
 
+#pragma GCC visibility push(default)
 namespace millrace::testing {
 
 /// SplitMix64.
@@ -27,3 +28,4 @@ class SeededRandom final : public Random {
 };
 
 }  // namespace millrace::testing
+#pragma GCC visibility pop

@@ -18,6 +18,7 @@
 
 #include "millrace/pipeline/pipeline.h"
 
+#pragma GCC visibility push(default)
 namespace millrace::testing {
 
 /// How often in a thousand calls.
@@ -72,3 +73,4 @@ struct SimulationReport {
 [[nodiscard]] std::vector<std::uint64_t> simulation_seeds(std::uint64_t count);
 
 }  // namespace millrace::testing
+#pragma GCC visibility pop

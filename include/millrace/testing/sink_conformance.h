@@ -13,6 +13,7 @@
 #include "millrace/sink/sink.h"
 #include "millrace/testing/conformance.h"
 
+#pragma GCC visibility push(default)
 namespace millrace::conformance {
 
 /// A destination, as one rule finds it: empty.
@@ -48,3 +49,4 @@ struct SinkOptions {
 }
 
 }  // namespace millrace::conformance
+#pragma GCC visibility pop

@@ -15,6 +15,7 @@
 #include "millrace/base/time.h"
 #include "millrace/store/object_store.h"
 
+#pragma GCC visibility push(default)
 namespace millrace::testing {
 
 class DelayLine;
@@ -66,3 +67,4 @@ class SlowStore final : public ObjectStore {
 };
 
 }  // namespace millrace::testing
+#pragma GCC visibility pop

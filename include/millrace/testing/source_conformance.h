@@ -15,6 +15,7 @@
 #include "millrace/source/source.h"
 #include "millrace/testing/conformance.h"
 
+#pragma GCC visibility push(default)
 namespace millrace::conformance {
 
 /// What lies outside a source, as one rule finds it: the same records each time, nothing committed. The hooks make
@@ -54,3 +55,4 @@ struct SourceOptions {
 }
 
 }  // namespace millrace::conformance
+#pragma GCC visibility pop

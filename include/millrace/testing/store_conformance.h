@@ -15,6 +15,7 @@
 
 #include "millrace/store/object_store.h"
 
+#pragma GCC visibility push(default)
 namespace millrace::testing {
 
 /// A store for one test. No other test uses keys under `prefix`, so servers and buckets can be shared.
@@ -45,3 +46,4 @@ struct StorePredicates {
 int register_store_conformance(const std::string& suite, StorePredicates predicates, StoreFactory factory);
 
 }  // namespace millrace::testing
+#pragma GCC visibility pop

@@ -10,6 +10,7 @@
 #include "millrace/store/upload.h"
 #include "millrace/store/write_options.h"
 
+#pragma GCC visibility push(default)  // to the component of the S3 store
 namespace millrace {
 
 /// Empty for `none`.
@@ -21,3 +22,4 @@ namespace millrace {
 [[nodiscard]] std::optional<std::string> checksum_of_parts(ChecksumKind kind, std::span<const PartResult> parts);
 
 }  // namespace millrace
+#pragma GCC visibility pop

@@ -79,6 +79,8 @@ class FileStore final : public ObjectStore {
   ReadPool pool_;  // last: its threads use everything above
 };
 
+#pragma GCC visibility push(default)  // to the component of the S3 store
 [[nodiscard]] std::shared_ptr<ObjectStore> make_file_store(FileStoreOptions options, StoreContext context);
+#pragma GCC visibility pop
 
 }  // namespace millrace

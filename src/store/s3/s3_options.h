@@ -10,6 +10,7 @@
 #include "millrace/base/result.h"
 #include "millrace/base/time.h"
 #include "millrace/store/store_options.h"
+#include "millrace/version.h"
 #include "store/s3/aws_chain.h"
 #include "store/s3/credential_context.h"
 #include "store/s3/credentials.h"
