@@ -69,6 +69,9 @@ if(NOT CMAKE_DISABLE_FIND_PACKAGE_rdkafka)
 endif()
 set(MILLRACE_KAFKA ${rdkafka_FOUND})
 
+# Examples that are left out likewise.
+pkg_check_modules(libpq QUIET IMPORTED_TARGET libpq) # examples/postgres_sink
+
 # What transforms leave out where its library is not found (MILLRACE_JQ=OFF, MILLRACE_REGEX=OFF: is not wanted).
 option(MILLRACE_JQ "jq in transforms, where libjq is found" ON)
 option(MILLRACE_REGEX "Regexes in transforms, where RE2 is found" ON)

@@ -6,6 +6,7 @@ Each is started for the page alone. `addresses` maps what the page types to wher
 import os
 import pathlib
 import shlex
+import shutil
 import subprocess
 import sys
 
@@ -86,4 +87,46 @@ class S3Commands:
         pass
 
 
-KNOWN = {"admin": Admin, "iggy": Iggy, "kafka": Kafka, "aws": S3Commands}
+class Millrace:
+    """A checkout of Millrace to build on, named by MILLRACE."""
+
+    def __init__(self, _folder, _tools, _arguments):
+        self.addresses = {}
+        self.environment = {"MILLRACE": str(TESTS.parent)}
+        if shutil.which("ccache"):
+            cache = subprocess.run(["ccache", "--get-config", "cache_dir"], check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+            self.environment |= {"CMAKE_CXX_COMPILER_LAUNCHER": "ccache", "CCACHE_DIR": cache}
+
+    def close(self):
+        pass
+
+
+class Feed:
+    """A port for the API of examples/http_poll_source, which the page starts."""
+
+    def __init__(self, _folder, _tools, _arguments):
+        self.addresses = {"127.0.0.1:8081": f"127.0.0.1:{free_ports.free_ports(1)[0]}"}
+        self.environment = {}
+
+    def close(self):
+        pass
+
+
+class Postgres:
+    """A server of tests/servers/postgres.sh, and its `psql`; MILLRACE_TEST_POSTGRES_BIN is the folder of its programs."""
+
+    def __init__(self, folder, tools, _arguments):
+        self.script, self.folder = TESTS / "servers" / "postgres.sh", os.path.join(folder, "postgres")
+        programs = os.environ["MILLRACE_TEST_POSTGRES_BIN"]
+        subprocess.run([self.script, "start", self.folder, programs], check=True)
+        with open(os.path.join(self.folder, "env"), encoding="ascii") as file:
+            address = file.readline().split("@")[1].split("/")[0]
+        self.addresses = {"127.0.0.1:5432": address}
+        self.environment = {"PGUSER": "millrace"}
+        command(tools, "psql", os.path.join(programs, "psql"), "--no-psqlrc")
+
+    def close(self):
+        subprocess.run([self.script, "stop", self.folder], check=True)
+
+
+KNOWN = {"admin": Admin, "iggy": Iggy, "kafka": Kafka, "aws": S3Commands, "feed": Feed, "millrace": Millrace, "postgres": Postgres}

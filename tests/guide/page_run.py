@@ -6,7 +6,8 @@ Method: each ```sh block of the page is run by bash, in order, in one scratch fo
 what it prints, stdout and stderr as they come, without the lines of the log and
 compared when what varies from run to run is masked on both sides (masked()). Blocks of other
 languages are read only. `millrace` is the built program, without progress unless it is asked for; the bucket s3://my-bucket/exports/ is the
-fault server's, whose endpoint and keys stand in the environment as AWS's tools have them. A line `<!-- needs: iggy aws -->` asks for servers and
+fault server's, whose endpoint and keys stand in the environment as AWS's tools have them. Code that a line `<!-- file: NAME ... -->` has the reader
+write (code_blocks.py) is written before the commands behind it. A line `<!-- needs: iggy aws -->` asks for servers and
 commands of needs.py; the addresses that they usually have stand for those of the test. A line `<!-- run: COMMAND -->` is run too: what happens
 to the reader's servers without the reader.
 
@@ -25,6 +26,7 @@ import subprocess
 import sys
 import tempfile
 
+import code_blocks
 import needs
 
 SHOWN_FOLDER = "srv/backfill"  # where the samples say that they ran, without the first slash, as keys are told
@@ -32,7 +34,7 @@ NUMBERS_VARY = "<!-- numbers vary -->"  # on the line before a ```text block: al
 NEEDS = r"^<!-- needs: (.*) -->$"
 RUN = r"^<!-- run: (.*) -->$"
 LATENCY_MS = 40  # of the server, so that a run with one read at a time can be met in the middle
-TIMEOUT_S = 300  # of a block
+TIMEOUT_S = 1200  # of a block
 
 # The one list of what may differ between the page and a run.
 MASKS = [
@@ -161,6 +163,11 @@ class Place:
             file.write("made by the nightly job\n")
         yield "_notes/README.txt", path
 
+    def write(self, block):
+        """To the end of a file of the reader's."""
+        with open(os.path.join(self.folder, block.file), "a", encoding="utf-8") as file:
+            file.write(block.text)
+
     def run(self, command):
         """Exit code and output, as the page would show it."""
         for shown, real in self.addresses.items():
@@ -226,7 +233,11 @@ def main():
     place = Place(args, needs_of(page))
     lines, problems = page.split("\n"), []
     try:
-        printed = [place.run(block.command) for block in blocks]
+        written, printed = [block for block in code_blocks.marked_blocks(page) if block.file], []
+        for block in blocks:
+            while written and written[0].line < block.line:
+                place.write(written.pop(0))
+            printed.append(place.run(block.command))
     finally:
         place.close()
     for block, (code, output) in reversed(list(zip(blocks, printed))):

@@ -12,6 +12,7 @@ soak_crash() {
   [[ $kills =~ ^[1-9][0-9]*$ ]] || die "'$kills' is no number of kills"
   start_servers || die "SeaweedFS is not to be had, and half of the soak runs over it"
   start_kafka || die "Kafka is not to be had, and a part of the soak runs over it"
+  start_postgres || die "PostgreSQL is not to be had, and a part of the soak runs over it"
   say "crash tests with $kills kills each"
   MILLRACE_CRASH_KILLS=$kills run_ctest dev -L crash || failed=1
   stop_servers

@@ -8,6 +8,7 @@ servers=
 stop_servers() {
   [ -z "$servers" ] || tests/servers/seaweedfs.sh stop "$servers"
   [ -z "$servers" ] || tests/servers/kafka.sh stop "$servers/kafka"
+  [ -z "$servers" ] || tests/servers/postgres.sh stop "$servers/postgres"
   [ -z "$servers" ] || rm -rf "$servers"
   servers=
 }
@@ -41,6 +42,18 @@ start_kafka() {
   # shellcheck disable=SC1091  # written by the line above
   . "$servers/kafka/env"
   export MILLRACE_TEST_KAFKA MILLRACE_TEST_KAFKA_LIB
+}
+
+# The same for a PostgreSQL server.
+start_postgres() {
+  local postgres
+  postgres=$(tools/setup/postgres.sh) || return 1
+  servers_folder
+  say "starting PostgreSQL"
+  tests/servers/postgres.sh start "$servers/postgres" "$postgres" || return 1
+  # shellcheck disable=SC1091  # written by the line above
+  . "$servers/postgres/env"
+  export MILLRACE_TEST_POSTGRES MILLRACE_TEST_POSTGRES_BIN
 }
 
 # run_ctest PRESET [CTEST ARGUMENTS...]: runs the tests of a built preset; results also go to build/PRESET/tests.xml.
@@ -85,6 +98,9 @@ dev_test() {
   fi
   if [ -n "$(tests_labelled kafka)" ] && ! start_kafka; then
     leave_out kafka "Kafka is not to be had here"
+  fi
+  if [ -n "$(tests_labelled postgres)" ] && ! start_postgres; then
+    leave_out postgres "PostgreSQL is not to be had here"
   fi
   if [ -n "$(tests_labelled iggy_clients)" ]; then
     MILLRACE_TEST_IGGY_CLIENTS=$(tools/setup/iggy_clients.sh) || leave_out iggy_clients "the clients of Iggy are not to be had here"
