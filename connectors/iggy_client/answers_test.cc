@@ -39,6 +39,18 @@ TEST_P(Answers, AnOffsetOfAnotherPartitionIsRefused) {
   EXPECT_EQ(other.error().code(), ErrorCode::bad_response);
 }
 
+TEST_P(Answers, AStoredOffsetThatCannotBeCountedIsRefused) {
+  Pair pair(framing_);
+  ASSERT_EQ(*pair.client->store_offset(kOne, kTopic, 0, 1), StoreOutcome::stored);
+  // The highest bytes of the last offset and of the stored one.
+  for (const int at : {11, 19}) {
+    pair.fault({{"on", "get_offset"}, {"do", "corrupt"}, {"at", at}, {"xor", 128}});
+    const auto beyond = pair.client->get_offset(kOne, kTopic, 0);
+    ASSERT_FALSE(beyond) << at;
+    EXPECT_EQ(beyond.error().code(), ErrorCode::bad_response);
+  }
+}
+
 // A server of 0.8 answers so to a member whose partition it is not; one of 0.9 when something went wrong.
 TEST_P(Answers, AnEmptyAnswerForAnotherPartition) {
   Pair pair(framing_);

@@ -24,6 +24,9 @@ template <class T>
   return value;
 }
 
+/// The engine counts in 63 bits, and one past the last.
+inline constexpr std::uint64_t kMostOffset = INT64_MAX - 1;
+
 class ByteReader {
  public:
   explicit ByteReader(std::string_view bytes) noexcept : bytes_(bytes) {}
@@ -37,6 +40,12 @@ class ByteReader {
   [[nodiscard]] std::uint16_t u16() noexcept { return number<std::uint16_t>(); }
   [[nodiscard]] std::uint32_t u32() noexcept { return number<std::uint32_t>(); }
   [[nodiscard]] std::uint64_t u64() noexcept { return number<std::uint64_t>(); }
+  /// An offset behind which there is another one, in 63 bits too; any other number fails.
+  [[nodiscard]] std::uint64_t offset() noexcept {
+    const std::uint64_t offset = u64();
+    failed_ = failed_ || offset > kMostOffset;
+    return failed_ ? 0 : offset;
+  }
   /// Exactly `count` bytes, or none and failed.
   [[nodiscard]] std::string_view take(std::size_t count) noexcept {
     if (count > bytes_.size() - at_) {

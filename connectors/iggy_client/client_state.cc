@@ -57,7 +57,8 @@ Result<void> Client::State::connect(SteadyTime deadline) {
     // A caller that comes again and again waits here, not somewhere of its own.
     if (next_try > now()) MILLRACE_TRY(cancellation->wait_until(*options.clock, std::min(next_try, deadline)));
     if (next_try >= deadline && last_failure) return fail(*last_failure);
-    Result<void> done = try_to_connect(std::min(deadline, now() + options.connect_timeout));
+    // Whole: a server that is slow to take connections would never get one of many short ones to its end.
+    Result<void> done = try_to_connect(now() + options.connect_timeout);
     if (done) return done;
     const bool again = done.error().is_retryable() && done.error().code() != ErrorCode::cancelled;
     if (!again || next_try >= deadline) return done;

@@ -20,7 +20,8 @@ Error malformed(std::string_view what) {
 Error damaged(std::string_view what, std::uint64_t offset) {
   return Error::fatal(ErrorCode::corrupt,
                       fmt::format("the checksum of the {} at offset {} does not fit its bytes; they were damaged where "
-                                  "they are stored or on the way",
+                                  "they are stored or on the way. Where this stays so they are at the server: restore "
+                                  "them there, remove them, or set verify_checksums to false to take them as they are",
                                   what, offset));
 }
 
@@ -38,6 +39,9 @@ Result<void> PollReplyDecoder::decode(std::string_view body, PolledMessages& out
   const std::uint32_t count = reader.u32();
   reader.skip(layout_->poll_context);
   if (reader.failed()) return fail(malformed(fmt::format("it ends after {} bytes, in its first fields", body.size())));
+  if (count != 0 && out.last_offset_ > kMostOffset) {
+    return fail(malformed(fmt::format("its last offset is {}", out.last_offset_)));
+  }
   out.not_ours_ = out.partition_ == kNotOurs && count == 0;
   // A message has a header at least, so a count beyond that is a lie, which shall not cost memory.
   const std::size_t smallest = layout_->single_messages ? kSingleHeader : kMessageFrame;
@@ -54,6 +58,7 @@ Result<void> PollReplyDecoder::add(const Message& message, PolledMessages& out) 
   if (!out.messages_.empty() && message.offset <= out.messages_.back().offset) {
     return fail(malformed(fmt::format("offset {} follows offset {}", message.offset, out.messages_.back().offset)));
   }
+  if (message.offset > kMostOffset) return fail(malformed(fmt::format("a message has offset {}", message.offset)));
   out.messages_.push_back(message);
   return {};
 }
@@ -99,7 +104,7 @@ Result<void> PollReplyDecoder::batches(ByteReader& reader, std::uint32_t count, 
 Result<void> PollReplyDecoder::one_batch(ByteReader& reader, PolledMessages& out) {
   const std::size_t begin = reader.at();
   const std::uint64_t partition = reader.u64();
-  const std::uint64_t base_offset = reader.u64();
+  const std::uint64_t base_offset = reader.offset();
   const std::uint64_t timestamp = reader.u64();
   const std::uint64_t origin = reader.u64();
   const std::uint64_t length = reader.u64();

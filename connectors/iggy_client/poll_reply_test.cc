@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <cstring>
+
 #include "connectors/iggy_client/byte_reader.h"
 #include "tests/iggy_rig/capture.h"
 
@@ -91,6 +93,21 @@ TEST_P(PollReply, AnyBytesAtAll) {
     static_cast<void>(decode(bytes, verify));
     static_cast<void>(decode(prefix + bytes, verify));
   });
+}
+
+// The one behind it would have no place in 63 bits.
+TEST_P(PollReply, OffsetsThatCannotBeCountedAreRefused) {
+  const std::size_t last = sizeof(std::uint32_t);
+  const std::size_t first = GetParam() == Framing::classic ? 16 + 24 : 16 + kind_.layout->poll_context + 8;
+  for (const std::uint64_t offset : {std::uint64_t{INT64_MAX}, std::uint64_t{1} << 63U, UINT64_MAX}) {
+    for (const std::size_t at : {last, first}) {
+      std::string foreign = body_;
+      std::memcpy(foreign.data() + at, &offset, sizeof offset);
+      const auto refused = decode(foreign, false);
+      ASSERT_FALSE(refused) << offset << " at " << at;
+      EXPECT_EQ(refused.error().code(), ErrorCode::bad_response);
+    }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Both, PollReply, ::testing::Values(Framing::classic, Framing::vsr),

@@ -127,6 +127,14 @@ TEST_P(Faults, WhileNobodyListensItTriesUntilTheDeadline) {
   EXPECT_TRUE(pair.client->connect(soon()));
 }
 
+TEST_P(Faults, ATryThatHasBegunIsNotCutShort) {
+  Pair pair(framing_);
+  pair.client->disconnect();
+  pair.server.control({{"fault", {{"on", "any"}, {"do", "delay"}, {"ms", 400}}}});
+  const auto connected = pair.client->connect(Clock::real().now() + std::chrono::milliseconds(100));
+  EXPECT_TRUE(connected) << connected.error().message();
+}
+
 TEST_P(Faults, CancelEndsAWaitFromAnotherThread) {
   Pair pair(framing_);
   pair.fault({{"on", "poll"}, {"do", "silence"}});

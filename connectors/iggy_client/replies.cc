@@ -91,7 +91,7 @@ Result<std::optional<TopicInfo>> read_topic(const Layout& layout, std::string_vi
     partition.id = reader.u32();
     partition.created_at = reader.u64();
     partition.segments = reader.u32();
-    partition.last_offset = reader.u64();
+    partition.last_offset = reader.offset();
     partition.size = reader.u64();
     partition.messages = reader.u64();
     topic.partitions.push_back(partition);
@@ -123,8 +123,8 @@ Result<std::optional<StoredOffset>> read_offset(std::string_view body) {
   ByteReader reader(body);
   StoredOffset offset;
   offset.partition = reader.u32();
-  offset.last_offset = reader.u64();
-  offset.stored = reader.u64();
+  offset.last_offset = reader.offset();
+  offset.stored = reader.offset();
   if (reader.failed() || !reader.ended()) return malformed("a stored offset", body);
   return offset;
 }

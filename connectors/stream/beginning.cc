@@ -66,8 +66,10 @@ Result<StreamBeginning> stream_beginning(std::optional<Watermark> kept, HeldRang
       return StreamBeginning{held.end, start.timestamp, {}};
     case StreamStart::Kind::offset:
       if (start.offset.value() < held.first.value() || start.offset.value() > held.end.value()) {
-        return fail(gone(fmt::format("{}: start asks for offset {}, but the broker holds {}", partition,
-                                     start.offset.value(), to_string(held))));
+        return fail(
+            gone(fmt::format("{}: start asks for offset {}, but the broker holds {}; set start to an offset "
+                             "that it holds, or to earliest or latest",
+                             partition, start.offset.value(), to_string(held))));
       }
       return StreamBeginning{Watermark(start.offset.value()), {}, {}};
     case StreamStart::Kind::stored:

@@ -47,8 +47,10 @@ TEST(StreamBeginning, NothingKeptBeginsWhereStartSays) {
             "latest");
   const auto far = begin({}, held(2, 9), start(StreamStart::Kind::offset, 10));
   ASSERT_FALSE(far);
-  EXPECT_EQ(far.error().message(),
-            "topic 'orders', partition 3: start asks for offset 10, but the broker holds offsets 2 to 8");
+  EXPECT_EQ(
+      far.error().message(),
+      "topic 'orders', partition 3: start asks for offset 10, but the broker holds offsets 2 to 8; set start to an "
+      "offset that it holds, or to earliest or latest");
 }
 
 TEST(StreamBeginning, ARemovedHeadStopsTheRunOrIsSaidWithBothNumbers) {

@@ -83,7 +83,8 @@ class Client {
   Client& operator=(const Client&) = delete;
 
   /// Connects, logs in, goes to the leader and joins the groups again that were joined before, trying again with
-  /// backoff until `deadline`; nothing to do with a session that lives. Each call below connects by itself where there
+  /// backoff until `deadline`, behind which the last try may take connect_timeout; nothing to do with a session that
+  /// lives. Each call below connects by itself where there
   /// is no session: it waits out the backoff, at most reconnect.cap, and tries once, at most connect_timeout. A session
   /// that fails ends with the call that saw it fail (retryable); one that ends soon after its login adds to the
   /// backoff.
